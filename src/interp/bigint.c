@@ -379,6 +379,8 @@ pel_val pel_int_from_text(pel_vm *vm, pel_str digits, unsigned base) {
     return finish(r);
 }
 
+/* The room is enough for base 2, which needs the most digits: 32 for each limb. The work grows with the square of the
+ * length, so it is charged as steps; the next look at the budget sees them. */
 void pel_put_int_val(pel_vm *vm, pel_buf *out, pel_val v, unsigned base) {
     int64_t small;
     if (base == 10 && pel_to_i64(v, &small)) {

@@ -394,6 +394,8 @@ static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
     pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new, pel_new_native(vm, "__new__", fn, 1, -1, true));
 }
 
+/* A set keeps its items as a dict keeps its keys, so the rows of `both` serve the two. dict and set need a __hash__ of
+ * None: else they would inherit that of object. move_to_end is here because OrderedDict is a plain subclass. */
 void pel_init_dict(pel_vm *vm) {
     static const pel_native_row dicts[] = {
         { "__init__", dict_init, 1, 2, true },

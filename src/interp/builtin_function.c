@@ -177,6 +177,8 @@ METHOD(fn_sum) {
     return vm->raised ? NULL : total;
 }
 
+/* One unknown item makes the result unknown: `max(a, 3)` is then a symbol with that text. With a key, only what the key
+ * gives is compared; an unknown answer is then settled like any condition. */
 static pel_val extreme(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw, bool largest) {
     pel_val key = NULL, fallback = NULL, *items = args;
     const char *name = largest ? "max" : "min";
@@ -462,6 +464,8 @@ METHOD(fn_input) {
     return pel_symbol_of(vm, PEL_STR("input()"), PEL_STR("what is typed is not known"));
 }
 
+/* Not all builtins are in this table: pel_vm_new adds the types, and `sorted` is with the sequences. A row without
+ * keywords refuses them before its function runs. */
 void pel_init_functions(pel_vm *vm) {
     static const pel_native_row rows[] = {
         { "print", fn_print, 0, -1, true },

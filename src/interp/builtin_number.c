@@ -11,6 +11,8 @@ static pel_str strip(pel_str s) {
     return s;
 }
 
+/* pel_int_from_text trusts its digits, so the whole text is checked first. Only ASCII digits and spaces count; Python
+ * takes those of other scripts too. The message shows the text as it was given. */
 static pel_val parse_int(pel_vm *vm, pel_str given, unsigned base) {
     pel_str text = strip(given);
     bool negative = false;
@@ -50,6 +52,8 @@ static pel_val as_type(pel_vm *vm, pel_val type, pel_val value) {
     return pel_int_copy_as(vm, pel_as_type(type), value);
 }
 
+/* A symbol comes first: int() of something unknown is unknown and no error. A class's own __int__ comes before the
+ * number inside, which a subclass of int or float has as well. */
 static pel_val int_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     pel_val p[2];
     if (!pel_args(vm, "int", "x,base", args + 1, n - 1, kw, 0, p)) return NULL;
@@ -235,6 +239,8 @@ static bool parse_float(pel_str text, double *out) {
     return *end == 0 && end != room;
 }
 
+/* float() of something unknown is unknown and no error. A subclass gets its type by a write into the result, which is
+ * safe because pel_float_of never shares a float. */
 static pel_val float_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     (void)kw;
     double d = 0;
@@ -305,6 +311,8 @@ static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
     pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new, pel_new_native(vm, "__new__", fn, 1, -1, true));
 }
 
+/* Operators of plain numbers never look here: operators.c computes them at once. The rows are for calls by name
+ * (`int.__add__`, super() in a subclass). bool inherits those of int and needs only a __new__. */
 void pel_init_numbers(pel_vm *vm) {
     static const pel_native_row both[] = {
         { "__add__", num_add, 2, 2 },

@@ -686,6 +686,8 @@ static void add_getsets(pel_vm *vm, pel_type *type, const getset_row *rows) {
     for (; rows->name; rows++) pel_add_getset(vm, type, rows->name, rows->get, rows->set);
 }
 
+/* It runs before the other tables, because all types inherit from object. type, super and the two wrappers do their
+ * work in __new__; their __init__ does nothing, because that of object would refuse the arguments of a subclass. */
 void pel_init_object(pel_vm *vm) {
     static const pel_native_row object_rows[] = {
         { "__init__", object_init, 1, -1, true },

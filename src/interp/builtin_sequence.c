@@ -489,6 +489,8 @@ static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn, int min, int 
                      pel_new_native(vm, "__new__", fn, min, max, true));
 }
 
+/* Counts of arguments include self or the class. seq_setitem serves __delitem__ too: it deletes if there is no third
+ * argument. list needs a __hash__ of None: else it would inherit that of object. */
 void pel_init_sequences(pel_vm *vm) {
     static const pel_native_row lists[] = {
         { "__init__", list_init, 1, 2 },

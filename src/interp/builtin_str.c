@@ -56,6 +56,8 @@ METHOD(str_new) {
     return &copy->head;
 }
 
+/* Text is UTF-8 inside, and its bytes are taken as they are: the encoding is ignored, and a missing one is no error.
+ * The write of the type is safe because pel_bytes_of never shares an object. */
 METHOD(bytes_new) {
     (void)kw;
     pel_val made;
@@ -344,6 +346,8 @@ METHOD(str_rstrip) {
     return strip_with(vm, args, n, false, true);
 }
 
+/* Only a limit makes the side matter: without one, the right side goes the same way as the left. What comes from the
+ * right is found last part first, so the list is turned round. Spaces beyond ASCII do not split. */
 static pel_val split_white(pel_vm *vm, pel_val self, int64_t most, bool from_right) {
     pel_str text = pel_text_of(self);
     pel_val list = pel_list_of(vm, NULL, 0);
@@ -384,6 +388,8 @@ static pel_val split_white(pel_vm *vm, pel_val self, int64_t most, bool from_rig
     }
 }
 
+/* Without a limit rsplit goes the way of split. In Python the two differ where separators overlap (`aaa` by `aa`). With
+ * a limit the parts come last first, so the list is turned round. */
 static pel_val split_with(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw, bool from_right) {
     pel_val p[2];
     if (!pel_args(vm, "split", "sep,maxsplit", args + 1, n - 1, kw, 0, p)) return NULL;
@@ -594,6 +600,8 @@ METHOD(str_translate) {
     }
     return pel_new_text(vm, pel_buf_str(&out));
 }
+/* The native is no method, so args[0] is the first argument and not self. Keys are code points, which is what
+ * str_translate looks up; None deletes. Of two texts of different length the rest of the longer is left out. */
 METHOD(str_maketrans) {
     (void)kw;
     pel_val table = pel_new_dict(vm);
@@ -675,6 +683,8 @@ METHOD(str_hash) {
     return pel_int_of(vm, pel_string_at(args[0])->hash);
 }
 
+/* str and bytes have the same structure, so `both` serves them. bytearray has the rows of bytes and none that changes
+ * it. maketrans and fromhex are added by hand: as natives that are no methods they get no self. */
 void pel_init_str(pel_vm *vm) {
     static const pel_native_row both[] = {
         { "lower", str_lower, 1, 1 },

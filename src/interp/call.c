@@ -56,6 +56,8 @@ static bool too_many(pel_vm *vm, const pel_function *f, uint32_t given) {
     return false;
 }
 
+/* Names in calls are interned, so a comparison of pointers finds them; only a key of a ** dict may need the text.
+ * Positional arguments must be in their slots already: a full slot is how a second value is seen. */
 static bool bind_keywords(pel_vm *vm, pel_function *f, pel_frame *frame, const pel_kw *kw, pel_dict *extra) {
     const pel_codeobj *code = f->code;
     uint32_t named = code->n_args + code->n_kwonly;
@@ -126,6 +128,8 @@ static pel_val from_decorator(pel_vm *vm, const pel_function *f, pel_val paramet
     return pel_symbol_of(vm, pel_text_of(parameter), why);
 }
 
+/* The slots have the order of pel_declare_params. Defaults come last, for what no argument filled. A decorator that we
+ * don't know may pass more than the call shows, so a missing positional parameter is then unknown and no error. */
 static bool fill(pel_vm *vm, pel_function *f, pel_frame *frame, pel_val *args, uint32_t n, const pel_kw *kw) {
     const pel_codeobj *code = f->code;
     uint32_t plain = n < code->n_args ? n : code->n_args;
@@ -206,6 +210,8 @@ pel_val pel_call_native(pel_vm *vm, pel_native *native, pel_val *args, uint32_t 
     return native->fn(vm, args, n, kw && kw->n ? kw : NULL);
 }
 
+/* For natives that take keywords, which pel_call_native does not place. The caller leaves out self or the class. NULL
+ * in out means that there was no argument; None is a value like any other. */
 bool pel_args(pel_vm *vm, const char *function, const char *names, pel_val *args, uint32_t n, const pel_kw *kw,
               uint32_t required, pel_val *out) {
     uint32_t total = 0;
@@ -252,6 +258,8 @@ static bool check_init_args(pel_vm *vm, pel_type *type, pel_val new, pel_val ini
     return false;
 }
 
+/* on_construct runs between __new__ and __init__: the scanner must know a module before its __init__ makes those
+ * inside. start_type in run.c does the same for plain classes without recursion in C; the two must agree. */
 pel_val pel_type_call(pel_vm *vm, pel_type *type, pel_val *args, uint32_t n, const pel_kw *kw) {
     if (type == vm->types.type && n == 1 && !(kw && kw->n)) return &pel_type_of(vm, args[0])->head;
     pel_val new = pel_lookup(vm, type, vm->names.s_new);
@@ -311,6 +319,8 @@ static pel_val call_with_self(pel_vm *vm, pel_val func, pel_val self, pel_val *a
     return pel_call(vm, func, all, n + 1, kw);
 }
 
+/* Each call from here may nest another run on the C stack, hence the limits on depth. start_call in run.c takes the
+ * common callees without that; the two must agree, and both report to on_call. */
 pel_val pel_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pel_kw *kw) {
     if (kw && !kw->n) kw = NULL;
     pel_type *type = pel_type_of(vm, callee);

@@ -266,6 +266,9 @@ static pel_val resolve_bases(pel_vm *vm, pel_val bases, const pel_function *body
     return pel_tuple_of(vm, l->at, n);
 }
 
+/* The order is Python's: bases, metaclass, __prepare__, body, call of the metaclass. An unknown metaclass counts as
+ * none. unknown_base makes attributes that nobody found unknown and no error. A metaclass may give a class that exists
+ * already, so made_by is set once. */
 pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val original, const pel_kw *kw) {
     pel_function *function = (pel_function *)body;
     bool changed;

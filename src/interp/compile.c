@@ -87,6 +87,9 @@ pel_name pel_new_temp(pel_compiler *c) {
     return pel_intern_str(c->ctx, text);
 }
 
+/* A class body stores in its namespace even what is free (unless it is nonlocal), and reads there before it looks in
+ * the cell. Names of the compiler's own begin with a dot; no scope lists them, and in functions they are always
+ * local. */
 void pel_emit_name(pel_compiler *c, pel_name name, pel_CTX use) {
     static const pel_vm_op fast[] = { PEL_I_LOAD_FAST, PEL_I_STORE_FAST, PEL_I_DELETE_FAST };
     static const pel_vm_op deref[] = { PEL_I_LOAD_DEREF, PEL_I_STORE_DEREF, PEL_I_DELETE_DEREF };
@@ -118,6 +121,8 @@ void pel_emit_name(pel_compiler *c, pel_name name, pel_CTX use) {
 
 /* ---- units ---- */
 
+/* pel_find_scopes has run, so a generator is known for one before its first `yield`. The unit of the module gives no
+ * prefix to qualified names. Until pel_close_unit, all that is emitted goes here. */
 pel_unit *pel_open_unit(pel_compiler *c, const pel_node *scope_of, pel_str name, uint32_t line) {
     pel_unit *u = pel_new(c->ctx, pel_unit);
     u->outer = c->unit;
@@ -163,6 +168,8 @@ static void number_cells(pel_compiler *c) {
     u->code->n_free = u->cells.n - u->code->n_cells;
 }
 
+/* It must run before anything else takes a local: calls fill slots by number (call.c, fill), in the order of these
+ * lists, then *args, then **kwargs. A comprehension has one parameter, its outermost iterator. */
 void pel_declare_params(pel_compiler *c, const pel_node *args) {
     pel_unit *u = c->unit;
     if (args) {
@@ -194,6 +201,8 @@ void pel_declare_params(pel_compiler *c, const pel_node *args) {
     }
 }
 
+/* These numbers must agree with what run.c does. A frame has room for the depth that they add up to and little more: a
+ * number that is too low lets the stack run into the handlers after it. N is the N of ops.def. */
 static int effect_of(const pel_vm_insn *insn, bool jumps) {
     enum { N = 99 };
     static const int8_t effects[][2] = {
@@ -262,6 +271,9 @@ static uint32_t stack_depth(pel_compiler *c, const pel_codeobj *code) {
     return (uint32_t)most + 2;
 }
 
+/* Labels become numbers of instructions before stack_depth runs, because it follows the jumps. Handlers that are set at
+ * once are never more than the SETUP_TRYs. u->line becomes the last line of the code: who knows a better one sets it
+ * first. */
 pel_codeobj *pel_close_unit(pel_compiler *c) {
     pel_unit *u = c->unit;
     pel_codeobj *code = u->code;

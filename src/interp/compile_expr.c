@@ -424,6 +424,8 @@ void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_vm_op op) {
     pel_emit(c, op, 0);
 }
 
+/* UNPACK leaves the first value on top, so targets are stored from left to right, as Python does. UNPACK_EX has already
+ * made the list for a starred one. Each instruction carries its node, hence the exchange around the switch. */
 void pel_compile_store(pel_compiler *c, pel_node *target) {
     pel_enter(c);
     const pel_node *outer = c->unit->node;

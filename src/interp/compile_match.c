@@ -17,6 +17,8 @@ static void match_element(pel_compiler *c, pel_node *pattern, pel_label fail) {
     compile_pattern(c, pattern, store_new(c), fail);
 }
 
+/* UNPACK raises if the length is wrong, so the length is tested first. All items go into variables before the first is
+ * matched: a jump to fail needs an empty stack. The tests leave the subject below their answer, hence SWAP and POP. */
 static void match_sequence(pel_compiler *c, const pel_node *node, pel_name subject, pel_label fail) {
     pel_nodes patterns = node->MatchSequence.patterns;
     uint32_t star = 0;
@@ -102,6 +104,8 @@ static void match_class(pel_compiler *c, const pel_node *node, pel_name subject,
     }
 }
 
+/* The stack must be as it was wherever a jump to fail may happen. Alternatives of an `or` bind the same names (a rule
+ * of Python's), so the next one overwrites what a failed one bound. */
 static void compile_pattern(pel_compiler *c, pel_node *pattern, pel_name subject, pel_label fail) {
     pel_enter(c);
     switch (pattern->kind) {

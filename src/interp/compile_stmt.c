@@ -158,6 +158,8 @@ static void compile_if(pel_compiler *c, const pel_node *node) {
 
 /* ---- exceptions ---- */
 
+/* The name is deleted however the body ends: at its end, by a jump out (PEL_BLOCK_NAMED) or by an exception (cleanup).
+ * The cleanup catches nothing; its mark says so to recover.c. except* does its one POP_EXCEPT after all handlers. */
 static void compile_handler(pel_compiler *c, const pel_node *handler, bool is_star, pel_label end) {
     pel_name name = handler->ExceptHandler.name;
     if (name)
@@ -400,6 +402,8 @@ static void call_decorators(pel_compiler *c, pel_nodes decorators) {
 
 static uint32_t last_line(const pel_node *node) { return node->end_lineno ? node->end_lineno : node->lineno; }
 
+/* Decorators, type parameters and defaults belong to the scope around, so they come before the unit is opened. The
+ * docstring must be the first constant: pel_run_make_function reads it there. */
 static void compile_function(pel_compiler *c, pel_node *node) {
     pel_nodes body = node->FunctionDef.body, decorators = node->FunctionDef.decorator_list;
     emit_decorators(c, decorators);
@@ -628,6 +632,9 @@ static void compile_raise(pel_compiler *c, const pel_node *node) {
     pel_emit(c, PEL_I_RAISE, n);
 }
 
+/* Only compile_stmt may call it, which sets the line and the node that instructions carry. A `type` alias is
+ * evaluated at once, while Python waits until its value is needed. A lone constant makes no code, so recover.c has
+ * no row for it. */
 static void compile_one(pel_compiler *c, pel_node *node) {
     switch (node->kind) {
     case PEL_FunctionDef:

@@ -239,6 +239,8 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
 
 /* ---- setting ---- */
 
+/* The new items are gathered before the list changes, so `a[1:1] = a` works. How often each item is there
+ * is unknown afterwards (pel_resized). */
 static bool set_slice(pel_vm *vm, pel_val v, pel_val slice, pel_val value) {
     pel_list *list = pel_list_at(v);
     pel_resized(vm, v);
@@ -435,6 +437,8 @@ static pel_val iter_symbol(pel_vm *vm, pel_val count, pel_val item, pel_val of) 
     return made;
 }
 
+/* An __iter__ of a class's own comes before the layout: a subclass of list may have one. Something unknown, or a range
+ * of unknown length, gives one item for all of them (`x[i]`): the body of the loop runs once. */
 pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     pel_type *type = pel_type_of(vm, v);
     pel_val found = type->is_native && type->layout != PEL_L_TYPE ? NULL : pel_lookup(vm, type, vm->names.s_iter);
@@ -544,6 +548,9 @@ bool pel_collect(pel_vm *vm, pel_val iterable, pel_val **at, uint32_t *n) {
 
 /* ---- membership ---- */
 
+/* -1 is an exception. Identity comes before equality, as in Python: nan is in [nan]. If the container is unknown,
+ * the answer is settled like any condition. A set is never found in a set, while Python would look for an equal
+ * frozenset. */
 int pel_contains(pel_vm *vm, pel_val container, pel_val item) {
     pel_type *type = pel_type_of(vm, container);
     if (!type->is_native || type->layout == PEL_L_TYPE) {

@@ -248,6 +248,8 @@ static uint64_t hash_double(double d) {
     return bits ^ (bits >> 31);
 }
 
+/* What is equal must have the same hash: True, 1 and 1.0; frozensets in any order. The values are not those of Python.
+ * A class with an __eq__ but no __hash__ has None there, which must be seen before the layout. */
 bool pel_hash_of(pel_vm *vm, pel_val v, uint64_t *hash) {
     if (pel_is_small(v)) {
         *hash = (uint64_t)pel_small(v);

@@ -182,6 +182,8 @@ static pel_val get_exceptions(pel_vm *vm, pel_val self) {
     return pel_tuple_of(vm, items, n);
 }
 
+/* Nothing can be raised before it has run, so pel_vm_new calls it right after pel_init_object. Each row of
+ * PEL_EXCEPTIONS reads the type of its base, so a base must be above what derives from it. */
 void pel_init_exceptions(pel_vm *vm) {
     static const pel_native_row rows[] = {
         { "__init__", exc_init, 1, -1, true }, { "__str__", exc_str, 1, 1 },

@@ -89,6 +89,8 @@ static bool put_alias(pel_vm *vm, pel_buf *out, pel_alias *alias, uint32_t depth
     return true;
 }
 
+/* No address is in any text, so that two runs give the same. put_repr limits the depth: a list that contains itself
+ * ends there. False: the __repr__ of something inside has raised. */
 static bool put_native_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth) {
     pel_type *type = pel_type_of(vm, v);
     switch (type->layout) {
@@ -264,6 +266,8 @@ static bool read_digits(pel_vm *vm, pel_str text, size_t *at, int64_t *out) {
     return true;
 }
 
+/* The fill may be any character, even one that aligns (`<<5`) or one of several bytes, so the second character is
+ * looked at first. */
 static bool parse_spec(pel_vm *vm, pel_str text, spec *out) {
     *out = (spec){ .fill = ' ', .precision = -1 };
     size_t at = 0, after = 0;
@@ -348,6 +352,8 @@ static void format_int(pel_vm *vm, pel_buf *out, pel_val v, const spec *s) {
     put_padded(out, s, pel_buf_str(&text), sign_len, '>');
 }
 
+/* The room is for 200 digits before the point and 300 after it, hence the limits on both. snprintf gets the letter of
+ * the spec as it is: callers have refused those that are not for floats. */
 static void format_float(pel_vm *vm, pel_buf *out, double d, const spec *s) {
     char room[512];
     char kind = s->kind ? s->kind : (s->precision >= 0 ? 'g' : 'r');
@@ -398,6 +404,8 @@ static pel_str cut_chars(pel_str text, int64_t n) {
     return pel_str_cut(text, 0, at);
 }
 
+/* A symbol ignores its spec: the width of what nobody knows can't be known. A bool without a letter is written as its
+ * name, where Python writes a number. A subclass of int with `s` is written as text. */
 pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
     pel_type *type = pel_type_of(vm, v);
     pel_val found = type->is_native ? NULL : pel_lookup(vm, type, vm->names.s_format);
