@@ -459,6 +459,9 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
 
 /* ---- % ---- */
 
+/* A named key sets n to 0, so that no positional value counts as left over. Where a number is due, a symbol goes in
+ * with its marks and without padding: nobody knows how wide its digits are. Widths have a limit because a hostile
+ * source may choose them. */
 pel_val pel_percent(pel_vm *vm, pel_val format, pel_val args) {
     pel_str text = pel_text_of(format);
     pel_buf out = pel_buf_in(vm->ctx);
@@ -559,6 +562,8 @@ typedef struct formatter {
     pel_val mapping;
 } formatter;
 
+/* The grammar is CPython's: digits in [...] are an int index, all else there is a str key, quotes included. Mixing "{}"
+ * with "{0}" is an error in CPython and passes here; only empty names move the counter. */
 static pel_val field_value(pel_vm *vm, formatter *f, pel_str name) {
     size_t end = 0;
     while (end < name.len && name.ptr[end] != '.' && name.ptr[end] != '[') end++;
@@ -600,6 +605,8 @@ static pel_val field_value(pel_vm *vm, formatter *f, pel_str name) {
     return v;
 }
 
+/* The value is taken before its spec is formatted: automatic numbers count in that order. Inside a spec `}}` closes two
+ * fields and is no escaped brace. A `!` or `:` in [...] ends the name here; CPython reads on to the `]`. */
 static bool put_format(pel_vm *vm, pel_buf *out, formatter *f, pel_str text, uint32_t depth) {
     if (depth > 2) {
         pel_raise(vm, vm->types.ValueError, "Max string recursion exceeded");

@@ -137,6 +137,8 @@ static bool has_native(pel_vm *vm, pel_str folder, pel_str part) {
     return false;
 }
 
+/* CPython prefers an extension module to a .py file. Here the source wins, since machine code gives only symbols. A
+ * folder without __init__.py comes last, and a later root may still have a better one (find_in_folder). */
 static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out) {
     pel_str base = folder.len ? pel_format(vm->ctx, "%.*s/%.*s", PEL_FMT(folder), PEL_FMT(part)) : part;
     pel_str init = pel_format(vm->ctx, "%.*s/__init__.py", PEL_FMT(base));
@@ -404,6 +406,9 @@ static pel_val load_library(pel_vm *vm, pel_str name, pel_val parent) {
     return leave_unfinished(vm, before.loading.n, name);
 }
 
+/* The table of modules is asked again once the parent is loaded: the parent's body may have imported the submodule.
+ * None in that table means that the program forbids the import. The parent gets the attribute only after the submodule
+ * ran, as in CPython. */
 pel_val pel_import(pel_vm *vm, pel_str name) {
     pel_val found = pel_dict_get_str(vm->modules, pel_interned(vm, name));
     if (found == vm->none)
@@ -467,6 +472,8 @@ static pel_val not_in_model(pel_vm *vm, pel_val module, pel_val name) {
     return symbol;
 }
 
+/* In a circular import the submodule is in the table of modules before its package has the attribute. Only the absence
+ * of the submodule itself is forgiven: if it is there and imports something missing, that is the error. */
 pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
     bool failed;
     pel_val found = pel_find_attr(vm, module, name, &failed);

@@ -35,6 +35,8 @@ static bool read_hex(reader *r, uint32_t *out) {
     return true;
 }
 
+/* A high surrogate without its low half stays, as in Python's json; the escape after it is then read on its own. Raw
+ * control characters pass, which Python's json refuses. A zero byte is tested: strchr would find the end of `from`. */
 static pel_val read_string(reader *r) {
     pel_buf out = pel_buf_in(r->vm->ctx);
     while (r->at < r->text.len && r->text.ptr[r->at] != '"') {
@@ -82,6 +84,8 @@ static pel_val read_number(reader *r) {
     return pel_float_of(r->vm, strtod(pel_format(r->vm->ctx, "%.*s", PEL_FMT(text)).ptr, NULL));
 }
 
+/* The text may be hostile, so depth limits the recursion in C. An error leaves depth as it is: no caller reads on after
+ * NULL. NaN and the infinities are no JSON, but Python's json reads them. */
 static pel_val read_value(reader *r) {
     pel_vm *vm = r->vm;
     skip(r);
@@ -147,6 +151,8 @@ static pel_str padded(pel_vm *vm, pel_str text, bool big) {
     return (pel_str){ (char *)block, len };
 }
 
+/* A program may branch on a digest or make a name of it, so it must equal that of hashlib. memcpy reads the words: the
+ * machine has to be little-endian. The last line swaps bytes because the caller prints words. */
 static void md5(pel_str data, uint32_t h[4]) {
     static const uint8_t shifts[] = { 7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21 };
     uint32_t k[64];

@@ -254,6 +254,8 @@ METHOD(math_ldexp) {
     return pel_float_of(vm, ldexp(x, by > 5000 ? 5000 : by < -5000 ? -5000 : (int)by));
 }
 
+/* A name that CPython's math has and this table lacks (perm, dist) counts as an error of the program: math is no stub,
+ * so pel_import_from makes no symbol of it. */
 pel_val pel_native_math(pel_vm *vm) {
     static const pel_native_row rows[] = {
 #define ROW(name) { #name, math_##name, 1, 1 }

@@ -383,6 +383,8 @@ METHOD(p_make_cell) {
     return pel_new_cell(vm, n ? args[0] : NULL);
 }
 
+/* No builtin name leads to these classes: types, inspect, copy and typing of lib/ take them from here. The keys are a
+ * contract with these four files. */
 METHOD(p_types) {
     IGNORE();
     (void)args;
@@ -455,6 +457,8 @@ METHOD(p_steps) {
     return pel_int_of(vm, (int64_t)vm->steps);
 }
 
+/* lib/README.md lists these names: a new row needs a line there. The two natives of of_tables run for most attributes
+ * of an nn.Module, so the names of its tables are interned once and bound to them. */
 pel_val pel_native_pellucid(pel_vm *vm) {
     static const pel_native_row rows[] = {
         { "symbol", p_symbol, 1, 2, true },

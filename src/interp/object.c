@@ -39,6 +39,8 @@ static bool is_data_descriptor(pel_vm *vm, pel_val found) {
     }
 }
 
+/* self is NULL where the class itself was asked: a function stays plain then, and a property gives itself. Native
+ * classes have no __get__ that could matter. A subclass of property may have one: lazy attributes of libraries do. */
 pel_val pel_bind(pel_vm *vm, pel_val found, pel_val self, pel_type *type) {
     if (pel_is_small(found)) return found;
     switch (found->type->layout) {
@@ -102,6 +104,9 @@ static pel_val type_getattr(pel_vm *vm, pel_type *self, pel_val name, bool raise
     return NULL;
 }
 
+/* Dunders of a symbolic module stay absent: a symbol as __path__ or __all__ would pass for a package or a list of
+ * names. Other names become symbols that the module keeps, so that each read gives the same object. A read of sys.argv
+ * is a premise, since nobody knows the command line. */
 static pel_val module_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
     pel_module_object *module = (pel_module_object *)v;
     pel_val found = v->attrs ? pel_dict_get_str(v->attrs, name) : NULL;
@@ -308,6 +313,8 @@ static bool type_setattr(pel_vm *vm, pel_type *self, pel_val name, pel_val value
     return true;
 }
 
+/* A value of NULL means deletion. A descriptor that has only the other of __set__ and __delete__ leaves *done false:
+ * the caller writes to the object itself, where CPython raises an AttributeError. */
 static bool set_through(pel_vm *vm, pel_val descriptor, pel_val v, pel_val name, pel_val value, bool *done) {
     *done = true;
     if (pel_is(descriptor, PEL_L_PROPERTY)) {
@@ -338,6 +345,8 @@ static bool set_through(pel_vm *vm, pel_val descriptor, pel_val v, pel_val name,
     return pel_call(vm, set, args, value ? 3 : 2, NULL) != NULL;
 }
 
+/* A value of NULL means deletion. pel_run_loop_writes comes before the write because it keeps the old value; an object
+ * without attributes has none that one pass could hand to the next. */
 bool pel_generic_setattr(pel_vm *vm, pel_val v, pel_val name, pel_val value) {
     pel_type *type = pel_type_of(vm, v);
     if (type->layout == PEL_L_TYPE) return type_setattr(vm, pel_as_type(v), name, value);

@@ -5,6 +5,8 @@
 
 /* ---- truth and length ---- */
 
+/* The truth of a symbol is a question: a plan answers it, and another run tries the other answer. C code must ask only
+ * where the program would, or the runs multiply for nothing. */
 int pel_truth(pel_vm *vm, pel_val v) {
     if (v == vm->true_) return 1;
     if (v == vm->false_ || v == vm->none) return 0;
@@ -56,6 +58,9 @@ static pel_val symbol_fails(pel_vm *vm, pel_val v, const char *what) {
     return pel_raise(vm, vm->types.TypeError, "%.*s is not known", PEL_FMT(text));
 }
 
+/* An int64_t has no room for an unknown length, so a symbol raises and leaves a note; len() of the program takes
+ * symbols before it comes here (fn_len). A list that a loop of unknown count filled gives the items it holds, not the
+ * count. */
 int64_t pel_len(pel_vm *vm, pel_val v) {
     pel_type *type = pel_type_of(vm, v);
     if (type->is_native || !pel_lookup(vm, type, vm->names.s_len) ||
@@ -144,6 +149,8 @@ bool pel_to_double(pel_vm *vm, pel_val v, double *out) {
 
 /* ---- arithmetic ---- */
 
+/* The steps are CPython's, so that the last bit and the sign of a zero agree with it: sizes of layers come from // and
+ * %. NULL without an exception means that floats lack the operator. */
 static pel_val float_binary(pel_vm *vm, pel_OPERATOR op, double x, double y) {
     switch (op) {
     case PEL_Add: return pel_float_of(vm, x + y);
@@ -179,6 +186,8 @@ static pel_val float_binary(pel_vm *vm, pel_OPERATOR op, double x, double y) {
     }
 }
 
+/* CPython scales a division first and survives huge parts; here their squares overflow. NULL without an exception means
+ * that complex numbers lack the operator (// and %). */
 static pel_val complex_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
     double ar, ai = 0, br, bi = 0;
     if (pel_is(a, PEL_L_COMPLEX))
@@ -366,6 +375,9 @@ static bool has_interpreted(pel_vm *vm, pel_val v, pel_val name) {
     return found && !pel_is(found, PEL_L_NATIVE);
 }
 
+/* The order matters: a subclass's reflected method, a's own, natives, and symbols last, since a class may define its
+ * operators for values that nobody knows. Natives wait until b's reflected method declined: b may derive from a type
+ * that they would take. */
 pel_val pel_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
     pel_type *type_a = pel_type_of(vm, a), *type_b = pel_type_of(vm, b);
     pel_val forward = vm->op_names[op][0], reflected = vm->op_names[op][1];
@@ -397,6 +409,8 @@ pel_val pel_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
                      op == PEL_Pow ? "** or pow()" : pel_operator_text(op), pel_type_text(vm, a), pel_type_text(vm, b));
 }
 
+/* Every other holder of a list, dict or set has to see the change, so the object stays and only its contents are new. A
+ * set gets its head back afterwards: the copy brings the type and the attributes of the temporary one. */
 pel_val pel_inplace(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
     if (has_interpreted(vm, a, vm->op_names[op][2])) {
         bool done;
@@ -425,6 +439,8 @@ pel_val pel_inplace(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
     return pel_binary(vm, op, a, b);
 }
 
+/* `not` of a symbol stays a symbol: the question is asked only where a branch needs the answer. The level is the
+ * precedence of the text and decides on parentheses. A bool becomes a plain int first, so that -True is -1. */
 pel_val pel_unary(pel_vm *vm, pel_UNARYOP op, pel_val a) {
     if (op == PEL_Not) {
         if (pel_is_symbol(a)) {
@@ -605,6 +621,9 @@ static bool has_name(pel_val a, pel_val b) {
     return pel_is_named(a) ? !pel_is_symbol(b) || pel_is_named(b) : pel_is_named(b) && !pel_is_symbol(a);
 }
 
+/* The table `mirrored` and the tests `op <= PEL_NotEq` rely on the order of pel_CMPOP. Methods of the program come
+ * first, then symbols, then natives, which would call a symbol different from everything. Two texts that may be equal,
+ * as one has a hole, make a question as well. */
 static pel_val rich_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     static const pel_CMPOP mirrored[] = { PEL_Eq, PEL_NotEq, PEL_Gt, PEL_GtE, PEL_Lt, PEL_LtE };
     pel_type *type_a = pel_type_of(vm, a), *type_b = pel_type_of(vm, b);

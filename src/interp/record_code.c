@@ -270,6 +270,9 @@ static void put_insn(pel_buf *out, uint8_t op, uint32_t arg, uint32_t extended, 
     for (uint32_t i = 0; i < 2 * caches; i++) pel_put_byte(out, 0);
 }
 
+/* A jump needs the places of all instructions, so there are two passes; each jump has room for the longest argument, so
+ * that the first pass knows its size. Jumps lead to the prefixes of their target, records (unit_of) to the instruction
+ * itself. */
 static void put_code(pel_recording *rec, const pel_codeobj *code, pel_code_object *made, uint32_t *unit_of) {
     pel_buf bytes = pel_buf_in(rec->ctx), lines = pel_buf_in(rec->ctx);
     uint32_t *args = pel_new_array(rec->ctx, code->n_insns + 1u, uint32_t);
@@ -303,6 +306,8 @@ static void put_code(pel_recording *rec, const pel_codeobj *code, pel_code_objec
     made->linetable = pel_buf_str(&lines);
 }
 
+/* A function may be logged as a value before it runs, when its class is unknown: the row gets its class later. Each
+ * LOAD_CONST has the argument 0, so one constant must exist; the records say which value it gave. */
 pel_logged *pel_logged_codeobj(pel_recording *rec, pel_codeobj *code, const pel_dict *globals, pel_id class) {
     uint64_t known;
     if (pel_map_get(&rec->codes, PEL_KEY(code), &known)) {

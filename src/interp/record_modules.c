@@ -49,6 +49,8 @@ static bool inherits(pel_recording *rec, const pel_type *type, const char *path)
     return false;
 }
 
+/* A name in torch or the standard library decides first: a program imports such a class and never writes it. The rows
+ * of the bases may move the table, so the class writes its bases through its id, not through a pointer. */
 pel_id pel_logged_class(pel_recording *rec, pel_type *type) {
     uint64_t known;
     if (pel_map_get(&rec->classes, PEL_KEY(type), &known)) return (pel_id)known;

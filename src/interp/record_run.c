@@ -22,6 +22,8 @@ static void add_record(pel_recording *rec, live *l, pel_record_kind kind, uint32
 
 typedef enum leaves { NOTHING, TOP, METHOD, ITEM } leaves;
 
+/* The synthesis expects the values that the recorder of CPython keeps: ext/units.c has the same table, and the two must
+ * agree. An update leaves its container on top if that is next on the stack (b == 1), not in a comprehension. */
 static leaves leaves_of(const pel_vm_insn *insn) {
     switch ((pel_vm_op)insn->op) {
     case PEL_I_LOAD_CONST:

@@ -281,6 +281,8 @@ pel_str pel_logged_name(pel_recording *rec, pel_val v) {
 
 /* ---- tensors ---- */
 
+/* The log has room for numbers only: one unknown size ends the recording, and no program is written. A tensor whose
+ * requires_grad raises counts as one without a gradient. */
 pel_id pel_logged_tensor(pel_recording *rec, pel_val tensor) {
     uint64_t known;
     if (pel_map_get(&rec->tensors, PEL_KEY(tensor), &known)) return (pel_id)known;
@@ -508,6 +510,8 @@ static pel_id constant_value(pel_recording *rec, pel_val v) {
     }
 }
 
+/* A subclass of int, float or str may hold attributes that a constant would lose, so it becomes an object. Symbols and
+ * ranges of unknown length are opaque: the log says their type and nothing else. */
 static pel_id value_at(pel_recording *rec, pel_val v, int depth) {
     pel_vm *vm = rec->vm;
     if (pel_is_small(v)) return int_value(rec, v);

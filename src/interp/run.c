@@ -154,6 +154,8 @@ static outcome start_type(pel_vm *vm, pel_type *type, pel_val *args, uint32_t n,
     return out;
 }
 
+/* An interpreted callee gets a frame that the loop of pel_run goes on with, so programs nest deeper than the C stack.
+ * Only what pel_call takes recurses. The frame copies its arguments, so `room` may go out of scope. */
 static outcome start_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pel_kw *kw) {
     for (int hops = 0; hops < 3; hops++) {
         if (pel_is_small(callee)) break;
@@ -187,6 +189,8 @@ plain:
     return (outcome){ .value = pel_call(vm, callee, args, n, kw) };
 }
 
+/* DICT_MERGE has refused names that two dicts give, and has noted an unknown ** as lost; keys that are no str are found
+ * only here. The names are interned because the binding of arguments compares pointers first. */
 static outcome call_ex(pel_vm *vm, pel_val callee, pel_val self, pel_val positional, pel_val keywords) {
     pel_val *args;
     uint32_t n;

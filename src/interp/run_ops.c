@@ -235,6 +235,9 @@ pel_val pel_run_import(pel_vm *vm, pel_frame *frame, pel_val name, uint32_t leve
     return first ? first : module;
 }
 
+/* A symbol as __all__ says nothing and counts as none. __all__ may name submodules that nobody imported yet, so
+ * pel_import_from looks for each. A symbolic module holds only names that were read before: a note says that others are
+ * unknown. */
 bool pel_run_import_star(pel_vm *vm, pel_dict *into, pel_val module) {
     bool failed;
     pel_val all = pel_find_attr(vm, module, vm->names.s_all, &failed);
@@ -308,6 +311,9 @@ pel_val pel_run_match_keys(pel_vm *vm, pel_val subject, pel_val keys) {
     return values;
 }
 
+/* None means no match, NULL an exception. A builtin class with one positional pattern matches the subject itself:
+ * CPython has a flag for such classes, here every layout but that of plain objects counts. The loop leaves values alone
+ * that are set. */
 pel_val pel_run_match_class(pel_vm *vm, pel_val *at, uint32_t positional) {
     pel_val subject = at[0], class = at[1], names = at[2];
     int match = pel_isinstance(vm, subject, class);

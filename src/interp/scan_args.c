@@ -98,6 +98,9 @@ static pel_val assumed_instance(pel_scanner *scanner, const pel_type *type, pel_
     return made;
 }
 
+/* Parameters between two that the user set keep their defaults, so one that has a default goes by keyword. n_open
+ * counts what the user left open: scan.c runs the forward that was asked for only if that is 0. Parameters beyond
+ * PEL_CLASS_ARGS are left out, and the call may fail. */
 bool pel_class_args(pel_scanner *scanner, pel_type *type, bool by_annotation, pel_class_call *call) {
     pel_vm *vm = scanner->vm;
     pel_val found = pel_lookup(vm, type, vm->names.s_init);

@@ -375,6 +375,8 @@ static bool is_certain(pel_scanner *scanner, const pel_exception *e) {
     return pel_is_certain(scanner, e, owner ? owner->self : NULL);
 }
 
+/* Each round of the loop makes one more input int64, so it ends. Inputs that don't fit the signature say nothing about
+ * the network: they are a row of unknown, not an error. wants_certain drops errors that another input might mend. */
 bool pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes, pel_recording *rec) {
     pel_vm *vm = scanner->vm;
     if (!has_forward(vm, self)) {

@@ -160,6 +160,8 @@ static pel_nodes item_nodes(pel_vm *vm, pel_val v, uint32_t depth) {
     return nodes;
 }
 
+/* Readers see these nodes and scan_join.c compares them; no code runs them. Long arguments are cut, a dict without a
+ * mark. A subclass of a builtin shows only its type: as a plain value it would look like the builtin. */
 static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
     pel_ctx *ctx = vm->ctx;
     int64_t i;
@@ -454,6 +456,8 @@ static void add_given(reader *r, pel_module *module, const pel_symbol *symbol, p
             add_child(r, module, path, pel_text_of(names->at[i]), values->at[i], 0, depth);
 }
 
+/* parent_loops counts the loops that the parents show already: only loops beyond it multiply this module. A shared
+ * module is read under each of its names, so a cycle ends at MAX_DEPTH, and scanner->names keeps the last path. */
 static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str path, uint32_t parent_loops,
                                uint32_t depth) {
     pel_vm *vm = r->scanner->vm;

@@ -158,6 +158,8 @@ static void walk_names(walker *w, pel_name_list names, uint32_t how) {
     for (uint32_t i = 0; i < names.n; i++) use(w, w->scope, names.at[i], how);
 }
 
+/* The order in which names appear decides the numbers of the cells. Annotations of local variables are skipped: Python
+ * never evaluates them. `super` reads __class__ although no text says so. */
 static void walk(walker *w, pel_node *node) {
     if (++w->depth > MAX_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "line %u: code nests too deep", node->lineno);
     switch (node->kind) {

@@ -298,6 +298,9 @@ static bool put_escape(reader *r, pel_buf *out) {
     return true;
 }
 
+/* Blanks before a line end vanish, blanks inside a line stay: fold skips both, and the line count tells them apart. A
+ * document marker at the start of a line is an error even inside quotes. An escaped line end joins two lines without a
+ * space. */
 static pel_val read_quoted(reader *r) {
     int quote = peek(r, 0);
     pel_buf out = pel_buf_in(r->vm->ctx);
