@@ -419,6 +419,8 @@ static size_t times_given(const cli_args *args, const char *name) {
     return n;
 }
 
+/* Once the sources are open, a mistake sets `result` and never returns: one clean-up at the end frees everything. The
+ * file of --with stays mapped for the whole scan, since its tensors are compared with each source. */
 static int run(const cli_args *args) {
     bool as_sarif = cli_has(args, "sarif");
     scan_job job = { .as_json = cli_has(args, "json") || as_sarif,

@@ -27,6 +27,8 @@ static bool names_python(const char *word) {
     return strncmp(slash ? slash + 1 : word, "python", 6) == 0;
 }
 
+/* A colon in the operand decides nothing: a trace file may have one in its name, as `script.py:callable` does. So the
+ * file is read first, and Python starts only if it is no trace. */
 static int run(const cli_args *args) {
     const char *spec = args->operands[0];
     if (args->n_operands > 1) {

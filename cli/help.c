@@ -173,6 +173,8 @@ static void print_man_option(FILE *out, const cli_option *option) {
     fputc('\n', out);
 }
 
+/* The page comes from the tables that --help prints, so no option can be missing in one of them. Their texts go
+ * through put_roff: roff would take a dot at the start of a line for a command. */
 void cli_print_man(FILE *out) {
     fprintf(out, ".\\\" Made by 'pellucid help --man'; do not edit.\n.TH PELLUCID 1 \"\" \"pellucid %s\"\n.SH NAME\n",
             pellucid_version());
@@ -218,6 +220,8 @@ static void put_option_words(FILE *out, const cli_command *command) {
     fputs("--help", out);
 }
 
+/* In the shell's `case` the first pattern that fits wins, and `subcommand,*` fits everything: options with a value must
+ * come before it. A pattern that leaves `words` empty asks for file names. */
 void cli_print_bash_completion(FILE *out) {
     fputs("# bash completion for pellucid: source <(pellucid completion bash)\n"
           "_pellucid() {\n"
@@ -288,6 +292,8 @@ static void put_zsh_option(FILE *out, const cli_option *option) {
     fputs("' \\\n", out);
 }
 
+/* The script shifts `pellucid` away before _arguments runs: _arguments takes the first word for the command, and the
+ * subcommand must be that word. */
 void cli_print_zsh_completion(FILE *out) {
     fputs("#compdef pellucid\n"
           "# zsh completion for pellucid: put it as _pellucid into a folder of $fpath\n"

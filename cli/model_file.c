@@ -58,6 +58,8 @@ static bool choose_in_folder(const char *folder, char *path, size_t size) {
     return best[0] != 0;
 }
 
+/* The file's name points into `path`, so model->path keeps the chosen name alive until the model is closed. The 300
+ * bytes leave room for the name of a file in the folder. Standard input has no folder: nothing lies beside it. */
 bool cli_open_model(const char *path, cli_model *model, pel_error *error) {
     char chosen[MAX_PATH];
     struct stat info;

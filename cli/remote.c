@@ -190,6 +190,8 @@ static bool choose(const char *folder, char *chosen, size_t size, pel_error *err
     return n == 0 || chosen[0] || fail(error, "none of its files stands for the whole: name one of them");
 }
 
+/* choose() comes first because it also starts the reader. Requests on the pipe have no numbers, so the lock covers a
+ * request together with its answer. The query of an address is no part of the file's name. */
 bool cli_remote_open(const char *uri, cli_model *model, pel_error *error) {
     char chosen[LINE_MAX_BYTES] = "", line[LINE_MAX_BYTES];
     *model = (cli_model){ .input = { .name = uri } };
@@ -241,6 +243,8 @@ static void unquote(char *text) {
     *to = 0;
 }
 
+/* The lock covers every line of the answer: a line that stays in the pipe would be the answer to the next request.
+ * After a failure the caller has nothing to free. */
 bool cli_remote_list(const char *uri, char ***names, size_t *n, pel_error *error) {
     char line[LINE_MAX_BYTES];
     unsigned long count = 0;

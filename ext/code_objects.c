@@ -154,6 +154,9 @@ static const pel_const *import_const(importer *in, PyObject *object) {
 
 /* ---- code objects ---- */
 
+/* The attributes are asked for, not the fields of the C struct: co_code gives the plain instructions, while the
+ * object's own memory has those that the interpreter specialised. A throw skips every DECREF, so get() puts what it
+ * fetches on a list. */
 static pel_code_object *import_code(importer *in, PyObject *object) {
     pel_code_object *code = pel_new(in->ctx, pel_code_object);
     code->version = PY_MINOR_VERSION;
@@ -301,6 +304,8 @@ PyDoc_STRVAR(decompile_bytes_doc,
              "Source for a .pyc file, or for marshalled code of the Python 3.X that marshal names\n"
              "by its minor number; as JSON with the line map if asked for.");
 
+/* Other threads run while the bytes are read. The buffer is held until the end, so none of them can resize a bytearray
+ * meanwhile. */
 static PyObject *decompile_bytes(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
     static char *names[] = { "data", "marshal", "width", "json", "filename", NULL };

@@ -37,6 +37,8 @@ PyDoc_STRVAR(encode_lines_doc, "encode_lines(firstlineno, code_size, rows)\n--\n
                                "The co_linetable of this Python for code of code_size bytes: from each (offset, line)\n"
                                "of rows on, instructions belong to that line; 0 means none.");
 
+/* ctx stays NULL after a Python exception, so all ways share one clean-up. get_rows runs before pel_attempt: it may
+ * fail as Python does, while encode_body may only throw. */
 static PyObject *encode_lines(PyObject *module, PyObject *args) {
     (void)module;
     encode_call call = { 0 };

@@ -19,6 +19,8 @@ static int get_view(PyObject *object, void *address) {
     return 0;
 }
 
+/* A later argument may be wrong after an earlier one has taken its buffer, so both sources are released even where
+ * parsing fails. The GIL is free while the view is made. */
 static PyObject *view(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
     static char *names[] = { "json", "view", "depth", "unfolded", "source", "coloured", "width", NULL };

@@ -307,6 +307,8 @@ static bool find_helpers(pel_recorder *rec, PyObject *model) {
 
 static bool misfit; /* the frames of the interpreter are not what we were built for */
 
+/* tp_alloc gives zeroed memory, so a recorder that is half made can be freed at any point. The search for torch comes
+ * before the helpers, since it decides which of them are imported. */
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     if (misfit)
         return PyErr_Format(PyExc_NotImplementedError,

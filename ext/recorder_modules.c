@@ -106,6 +106,8 @@ static void see_defaults(pel_recorder *rec, PyObject *function) {
     see_constant(rec, PyFunction_GET_KW_DEFAULTS(function), 0);
 }
 
+/* A function that is only seen as a value has no first argument: its owner is asked for once more at the first call.
+ * The list of codes may grow and move while the owner is recorded, so the row is found by its index again. */
 pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *function, PyObject *first_argument) {
     PyObject *globals = PyFunction_GET_GLOBALS(function);
     if (info->row) {
@@ -221,6 +223,8 @@ static pel_id parametrized_class(pel_recorder *rec, PyObject *type) {
     return pel_class_at(rec->log, id)->kind == PEL_CLASS_MODULE ? id : 0;
 }
 
+/* The map gets the class before its bases and constants are recorded: a constant may be an object of the same class.
+ * Each of these calls may add classes and move the list, so the row is found by its index every time. */
 pel_id pel_record_class(pel_recorder *rec, PyObject *type) {
     uint64_t known;
     if (pel_map_get(&rec->classes, PEL_KEY(type), &known)) return (pel_id)known;

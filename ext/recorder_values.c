@@ -657,6 +657,8 @@ static pel_id module_value(pel_recorder *rec, PyObject *module) {
     return pel_seen_find(rec, module)->value;
 }
 
+/* 0 means that there is no value. The kind of a type is found once and kept, so a type can't change its look within a
+ * run. The depth grows with every container; the containers themselves leave items out past the limit. */
 static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     if (!object) return 0;
     PyTypeObject *type = Py_TYPE(object);

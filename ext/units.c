@@ -136,6 +136,9 @@ static uint8_t what_is_ahead(pel_op first) {
     }
 }
 
+/* Only instructions that reach no method of an object: POP_JUMP_IF_TRUE may call __bool__, LOAD_ATTR a property,
+ * BUILD_SET __hash__. From 3.13 on, attributes are read anew only after an instruction that is not quiet, so a wrong
+ * entry here keeps stale values. */
 static bool is_quiet(uint16_t op) {
     switch (op) {
     case PEL_OP_LOAD_CONST:

@@ -37,6 +37,8 @@ static void put(pel_json *json, const char *key, pel_str text) {
     pel_json_str(json, text);
 }
 
+/* Networks of one source run the same code, so one mistake comes back with each of them. Its kind, line and text make
+ * it the same finding, which is written once. */
 static void put_finding(source_row *r, const char *kind, const char *severity, const pel_json_value *row,
                         pel_str text) {
     pel_json *json = &r->json;
@@ -65,6 +67,8 @@ static void put_finding(source_row *r, const char *kind, const char *severity, c
     pel_json_end_object(json);
 }
 
+/* Most unknown rows are no findings: values that only a run would give are missing in every scan. Only gaps that the
+ * author can close are reported. An error without a place comes from the comparison with --with. */
 static void put_network(source_row *r, const pel_json_value *network) {
     const pel_json_value *errors = pel_json_get(network, "errors"), *unknown = pel_json_get(network, "unknown");
     for (uint32_t i = 0; errors && i < errors->items.n; i++) {

@@ -45,6 +45,8 @@ typedef struct open_call {
     pel_scanner *scanner;
 } open_call;
 
+/* The scanner outlives the options, so their texts are copied, and the callbacks get the scanner's own copy of the
+ * files. Settings of --set are evaluated here: a wrong one must fail before the first source is scanned. */
 static void open_body(pel_ctx *ctx, void *arg) {
     open_call *call = arg;
     const pel_scan_options *options = call->options;

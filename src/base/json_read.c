@@ -125,6 +125,8 @@ static bool is_new_key(reader *r, const pel_json_value *object, pel_map *keys, p
     return n < FEW_KEYS || pel_map_set(r->ctx, keys, PEL_KEY(pel_intern_str(r->ctx, key)), 1);
 }
 
+/* Readers of JSON disagree on which of two equal keys wins. The second one is an error here, because an audit must see
+ * the value that a loader would see. Keys and values of an object take turns in one list. */
 static void read_items(reader *r, pel_json_value *into, int close) {
     pel_map keys = { 0 };
     r->at++;

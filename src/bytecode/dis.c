@@ -230,6 +230,8 @@ static void json_code_head(pel_json *json, const pel_code_object *code) {
     json_names(json, "freevars", code->freevars);
 }
 
+/* A negative depth means that no way leads to the instruction; then the key is missing. Parts of a position that the
+ * table does not have are null, as in co_positions(). */
 static void json_insn(pel_json *json, const pel_insns *insns, const pel_insn *insn, const pel_position *position,
                       int32_t depth) {
     pel_json_object(json);

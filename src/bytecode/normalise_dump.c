@@ -33,6 +33,7 @@ void pel_canon_check(pel_ctx *ctx, const pel_canon *canon) {
     }
 }
 
+/* Somebody who looks for a fault compares two dumps, so every member that later passes read has to show here. */
 void pel_canon_dump(const pel_canon *canon, pel_buf *out) {
     static const char *const scopes[] = { "", " (cell)", " (class, cell)", " (global)", " (name)" };
     static const char *const kinds[] = { "except", "except*", "finally", "with" };

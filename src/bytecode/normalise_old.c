@@ -185,6 +185,9 @@ static void skip_pushed_none(pel_norm *n) {
     }
 }
 
+/* Up to 3.10 no table says which handler covers an instruction: a walk along all ways finds the open blocks. Code that
+ * the walk reaches comes first. The rest is dead, and only its position says which blocks are open. skip_pushed_none
+ * needs the ends of handlers, which the walk notes. */
 void pel_norm_prepare_old(pel_norm *n) {
     const pel_insns *insns = n->insns;
     struct pel_old *old = n->old = pel_new(n->ctx, struct pel_old);
@@ -333,6 +336,9 @@ static void shape_finally(pel_norm *n) {
     }
 }
 
+/* All guards get their numbers before `outer`, `cover` and PEL_I_FINALLY refer to them, since an inner handler may come
+ * before its outer one. shape_finally runs after shape_clauses: a bare `except:` has the same pops, and shape_clauses
+ * must find all of them. */
 void pel_norm_blocks(pel_norm *n) {
     const pel_insns *insns = n->insns;
     struct pel_old *old = n->old;

@@ -371,6 +371,8 @@ static void class_ends(pel_norm *n) {
     }
 }
 
+/* A group may be folded only if no jump leads into it. So jumps are counted again after each step that takes some out;
+ * within the loop the patterns keep the counts true themselves. */
 void pel_norm_patterns(pel_norm *n) {
     pel_norm_count_targets(n);
     class_ends(n);

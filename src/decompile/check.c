@@ -160,6 +160,8 @@ static uint32_t ask(checker *c, uint32_t yes, uint32_t no) {
     return made;
 }
 
+/* Compilers make jumps of `not`, `and` and `or` in a test, so these have no events of their own. `is None`, and a `not`
+ * that is an instruction (parens 4), must meet a jump that compares or negates: ask() makes that event. */
 static uint32_t cond(checker *c, pel_node *e, uint32_t yes, uint32_t no) {
     switch (e->kind) {
     case PEL_UnaryOp:
@@ -300,6 +302,8 @@ static uint32_t n_args_of(const pel_node *call) {
     return call->Call.args.n + call->Call.keywords.n;
 }
 
+/* Each part needs the entry of what runs after it, so parts are added from the last to the first. A name or operator
+ * that no instruction made adds no event: the compiler computed it, or a cell is only passed on. */
 static uint32_t value_inner(checker *c, pel_node *e, uint32_t next) {
     uint32_t ins = const_of(c, e);
     if (ins != PEL_NONE) return add_const(c, ins, next);
@@ -435,6 +439,8 @@ static uint32_t with(checker *c, pel_node *stmt, uint32_t i, uint32_t next) {
     return value(c, with_item->withitem.context_expr, add(c, EV_WITH, NULL, entry, PEL_NONE));
 }
 
+/* The order of the contexts is their nesting: `finally` covers handlers and `else`, so it opens first; the handlers
+ * cover the body alone, so they open last. Compilers make nothing of a `finally` that only passes: it has no event. */
 static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
     uint32_t outer = c->within;
     enclosure e, *around = c->around;

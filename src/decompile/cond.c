@@ -354,6 +354,8 @@ static uint32_t value_at(pel_lift *l, graph *g, uint32_t label, pel_node **value
 
 /* ---- the two questions asked from outside ---- */
 
+/* Jumps of two statements may look like one test (`if a: continue` before `if b:`), and only a caller knows where it
+ * must end. The first n make a test if they lead to two places, of which one is next. On failure *t is as before. */
 bool pel_shorter_test(pel_lift *l, test *t, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (t->nodes[i].kind != TEST) return false;

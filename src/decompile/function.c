@@ -479,6 +479,8 @@ static pel_node *read_new(pel_lift *outer, const pel_code_object *code) {
     return def_of(l, read_body(l));
 }
 
+/* The body of a code object is read once, however many trials come across it. Each caller gets a copy with arguments of
+ * its own, since defaults and annotations are written into them later. */
 pel_node *pel_read_function(pel_lift *outer, const pel_code_object *code, uint32_t at) {
     uint64_t known = pel_map_find(outer->bodies, PEL_KEY(code), 0);
     if (!known) {

@@ -879,7 +879,7 @@ static void annotate(pel_node *arg, pel_name id, pel_node *value) {
 
 static void add_annotations(pel_lift *l, pel_node *def, pel_node *args, pel_node *given, uint32_t at) {
     pel_nodes names = { 0 }, values = { 0 };
-    if (given->kind == PEL_Tuple) {
+    if (given->kind == PEL_Tuple) { /* from 3.10 on; a dict before. A class mangles the names in it */
         for (uint32_t i = 0; i + 1 < given->Tuple.elts.n; i += 2) {
             pel_nodes_push(l->ctx, &names, given->Tuple.elts.at[i]);
             pel_nodes_push(l->ctx, &values, given->Tuple.elts.at[i + 1]);

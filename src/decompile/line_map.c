@@ -72,6 +72,8 @@ static void visit_part(void *arg, pel_node **slot) {
     visit(in->m, slot);
 }
 
+/* A statement ends at the last line of anything inside of it, so its end is handed to the statement around it. Defaults
+ * and decorators run in the code around a function: visit_part decides for each part whose instructions count. */
 static void visit(void *arg, pel_node **slot) {
     mapper *m = arg;
     pel_node *node = *slot;
@@ -176,6 +178,8 @@ static int by_line(const void *a, const void *b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* The map is kept by instruction and readers ask by line, so the rows are sorted. One line may have instructions of
+ * several code objects, such as a lambda and the code around it: each of them gets a row. */
 void pel_line_map_json(pel_ctx *ctx, const pel_line_map *map, pel_json *json) {
     PEL_VEC(row) rows = { 0 };
     pel_json_key(json, "codes");

@@ -444,6 +444,8 @@ static bool place_from_end(part *p) {
     return true;
 }
 
+/* NULL means that nothing is checked: pattern_of makes a name, `_` or a starred name of it. Parts that are counted from
+ * the end of a sequence get their places only here, when all of them have been seen. */
 static pel_node *pattern_inner(matcher *m, part *p) {
     pel_lift *l = m->l;
     pel_node *node;

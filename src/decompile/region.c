@@ -513,6 +513,9 @@ static void emit_loop(pel_lift *l, region *r, pel_node *node, const loop *lp) {
     if (lp->leaves_outer) emit_break(l, r->loop, lp->broke_to, lp->end - 1);
 }
 
+/* A loop may end after its region, so only an end outside of the code or before the loop is wrong. The first store of
+ * the body fills in lp.target, through the item on the stack. head_open goes back to its old value, as trials may
+ * nest. */
 uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at) {
     const pel_ins *ins = &l->c->at[at];
     uint32_t end = ins->target;
@@ -626,6 +629,8 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     return true;
 }
 
+/* A trial: its stack is a copy, and `broken` is put back for the trial around it. A conditional jump with more than the
+ * condition on the stack belongs to an operand such as `f(a or b)`, so it is read as a value and passed. */
 bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t) {
     stack w = pel_stack_copy(l, s, s->n);
     uint32_t base = s->n, pos = at;

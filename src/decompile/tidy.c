@@ -80,6 +80,8 @@ static void rest_to_else(pel_lift *l, pel_nodes *body) {
     }
 }
 
+/* In a function only a return with parens 2 is the compiler's own; modules and classes can't have any other. needed:
+ * the block must not become empty, so `pass` takes the place of its last statement. */
 static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
     bool is_function = l->code->flags & PEL_CO_NEWLOCALS;
     if (!is_function) rest_to_else(l, body);

@@ -65,6 +65,8 @@ static void take_array(cursor *c, pel_gguf_pair *pair) {
     skip(c, size);
 }
 
+/* A value of unknown type has an unknown size, so nothing after it can be found: the file is refused. A U64 beyond
+ * INT64_MAX turns negative, which users of a count must expect. */
 static pel_gguf_pair take_pair(cursor *c) {
     pel_gguf_pair pair = { .key = take_text(c), .kind = PEL_GGUF_NUMBER };
     uint32_t type = take32(c), bits;

@@ -256,6 +256,8 @@ static void count_message(pel_h5_reader *r, blocks *todo, uint64_t at) {
     if (++todo->n_messages > MAX_MESSAGES) pel_h5_fail(r, at, "an object has too many messages");
 }
 
+/* Continuations wait in a list instead of being followed at once: a block that leads to itself would never end. The
+ * header's own count and MAX_MESSAGES bound the list. */
 static void read_header_1(pel_h5_reader *r, uint64_t at, found *f, pel_h5_object *object) {
     pel_h5_cursor c = pel_h5_window(r, at, 16, "an object");
     pel_h5_take(&c, 2);
@@ -377,6 +379,9 @@ static pel_str read_name_heap(pel_h5_reader *r, uint64_t at) {
     return pel_str_at(pel_h5_take(&heap, size), size);
 }
 
+/* What has a shape and a type is a dataset, all else is a group: no message names the kind. Old files list children in
+ * a tree of symbols, new ones as links, and both are read. Elements in chunks get no place, since they are not one run
+ * of bytes. */
 static pel_h5_object *read_object(pel_h5_reader *r, pel_str name, uint64_t at, int depth) {
     if (depth > MAX_DEPTH) pel_throw(r->ctx, PEL_E_TOO_DEEP, at, "HDF5: groups nest deeper than %d", MAX_DEPTH);
     if (++r->n_objects > PEL_H5_MAX_OBJECTS)

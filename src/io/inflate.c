@@ -130,6 +130,8 @@ static void expand_fixed(stream *s) {
     expand(s, &literals, &distances);
 }
 
+/* A run of equal lengths may go on from the literals into the distances, so both share one array and are split
+ * afterwards. The lengths of the first code are cleared before, since they use the same bytes. */
 static void expand_dynamic(stream *s) {
     static const uint8_t order[] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
     uint8_t lengths[N_LITERALS + N_DISTANCES] = { 0 };

@@ -748,6 +748,8 @@ static void show_call(shower *s, const pel_pickled *object, int depth) {
     if (call->kwargs) pel_put_c(s->out, ", **"), show(s, call->kwargs, depth + 1), pel_put_c(s->out, ")");
 }
 
+/* Objects may hold themselves, and few bytes of a pickle can make a tree of millions of items by its memo. So depth and
+ * total length are both limited. */
 static void show(shower *s, const pel_pickled *object, int depth) {
     if (depth > SHOW_DEPTH || s->out->len > s->limit) {
         pel_put_c(s->out, "…");

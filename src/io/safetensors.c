@@ -90,6 +90,8 @@ static void check_layout(pel_ctx *ctx, const pel_safetensors *file, uint64_t dat
                  PEL_STR("bytes behind the last tensor"));
 }
 
+/* A header that no reader could use throws; one that readers may understand in different ways becomes a finding.
+ * check_layout needs every row, so overlaps show only at the end. */
 pel_safetensors *pel_safetensors_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
     if (input->size < 8) pel_throw(ctx, PEL_E_FORMAT, input->size, "safetensors: no header length");
     uint64_t length = pel_le64(pel_input_view(ctx, input, 0, 8).ptr);

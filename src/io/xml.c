@@ -75,6 +75,8 @@ static pel_xml_token take_tag(pel_ctx *ctx, pel_xml *xml) {
     return token;
 }
 
+/* Comments and CDATA begin with `<!` like declarations, so they are asked for first. The token of a CDATA section has
+ * no text: nothing in it is an entity, so there is nothing to judge. */
 pel_xml_token pel_xml_next(pel_ctx *ctx, pel_xml *xml) {
     if (!xml->at && pel_str_starts(xml->bytes, PEL_STR("\xef\xbb\xbf"))) xml->at = 3;
     while (is_at(xml, "<!--")) xml->at = find(ctx, xml, "-->", "a comment") + 3;

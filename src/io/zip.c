@@ -279,6 +279,8 @@ static int by_name(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
+/* Some faults show only between members. Names are compared without case, as torch's reader does. Writers pad their
+ * data, so a gap counts from 64 KiB on. A member that overlaps another is not read. */
 static void check_together(pel_ctx *ctx, pel_zip *zip, const directory *d, pel_findings *findings) {
     uint32_t n = zip->members.n;
     if (!n) return;
@@ -308,6 +310,9 @@ static void check_together(pel_ctx *ctx, pel_zip *zip, const directory *d, pel_f
     }
 }
 
+/* The central directory decides, as it does in Python's zipfile, and local headers are only compared with it. All
+ * members are collected before they are compared with each other. Even a broken directory is searched for a second end
+ * record, in fail_directory. */
 pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
     pel_zip *zip = pel_new(ctx, pel_zip);
     zip->input = input;

@@ -63,6 +63,8 @@ static void note_own(void *arg, pel_node **slot) {
     pel_each_child(node, note_own, r);
 }
 
+/* An unknown attribute makes code suspect, a way out makes it dangerous. So the search goes on after the first, and a
+ * way out replaces it. note_own must run before: names that the code binds are its own. */
 static void look(void *arg, pel_node **slot) {
     static const char *const known[] = { "tf",   "keras", "K",    "ops", "np",        "numpy", "tensorflow", "backend",
                                          "len",  "range", "abs",  "min", "max",       "sum",   "int",        "float",

@@ -194,6 +194,8 @@ static void put_sarif_artifact(report *r, const pel_json_value *row) {
     pel_json_end_object(json);
 }
 
+/* A result names its file by the index in `artifacts`, so both loops must go over the rows in the same order. Files
+ * without findings are artifacts, too: the report shows that they were audited. */
 static void write_sarif(report *r) {
     pel_json *json = &r->json;
     pel_json_object(json);
@@ -289,6 +291,8 @@ static void put_weakness(report *r, const pel_json_value *finding, size_t file, 
     pel_json_end_object(json);
 }
 
+/* The document has neither a time nor a serial number, which the format allows: equal files give equal bytes. Notes are
+ * left out, since a scanner would count each of them as a vulnerability. */
 static void write_cyclonedx(report *r) {
     pel_json *json = &r->json;
     pel_json_object(json);

@@ -151,6 +151,8 @@ static void put_sizes(pel_ctx *ctx, pel_json *json, const pel_audit *audit) {
     pel_json_key(json, "elements"), pel_json_int(json, (int64_t)elements);
 }
 
+/* audit_report.c reads these lines back, so a key that is renamed here must be renamed there. Lists of what was found
+ * are there even if they are empty. Sizes come with the digest only, for callers who asked for it. */
 void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out) {
     pel_json writer = pel_json_to(out), *json = &writer;
     pel_json_object(json);

@@ -136,6 +136,8 @@ static bool is_storage(const pel_pickled *object) {
     return kind && (kind->kind == PEL_P_STR || kind->kind == PEL_P_BYTES) && pel_str_is(kind->text, "storage");
 }
 
+/* What an object is decides which of its methods the pickle may use. A callable that may return anything makes an
+ * unknown, never a guess; a name that only computes makes a value. */
 pel_made pel_made_of(const pel_pickled *object) {
     if (object->kind < PEL_P_GLOBAL) return (pel_made){ .kind = PEL_MADE_PLAIN };
     if (object->kind == PEL_P_PERSISTENT)
@@ -460,6 +462,8 @@ static pel_judged judge_getattr(const pel_pickled *call) {
     return effects.is_class ? NOTE : danger("calls", "");
 }
 
+/* These callables do no harm themselves: what they are given to call or to make decides. Arguments that are no tuple
+ * can't be seen, so they are suspect. UNPICKLES is only a note, as its bytes get an audit of their own. */
 static pel_judged judge_model(const pel_pickled *call, model kind) {
     const pel_pickled *first = pel_pickled_argument(call, 0);
     const pel_pickled *args = call->call->args;

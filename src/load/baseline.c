@@ -26,6 +26,8 @@ static bool is_digest(pel_str text) {
     return true;
 }
 
+/* A key that is misspelt must not be passed over: the entry would then allow more than its author meant. An empty text
+ * gets a pointer that is not NULL, since NULL means that the key is not there. */
 static void read_row(pel_ctx *ctx, const pel_json_value *from, allowed *row) {
     const struct {
         const char *key;

@@ -161,6 +161,8 @@ pel_str pel_npy_dtype(pel_str type) {
     return type;
 }
 
+/* The writer can't take bytes back, so name and dtype are checked before the first one. numpy wants the data at a
+ * multiple of 64 bytes, and a comma in a shape of one dimension. */
 void pel_write_npy(pel_ctx *ctx, const pel_loaded *loaded, pel_str name, const pel_writer *writer) {
     collection c = { .ctx = ctx };
     collect_all(&c, loaded);
@@ -227,6 +229,8 @@ static int by_width(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
+/* The header needs the size of every tensor, and the writer can't take bytes back: all checks come before the first
+ * byte. transformers refuses a file whose metadata has no "format". */
 void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, const pel_writer *writer) {
     collection c = { .ctx = ctx, .prefix = prefix };
     collect_all(&c, loaded);

@@ -74,6 +74,8 @@ static void read_map(flax_file *f, pel_msgpack *from, uint64_t n, pel_str path, 
     }
 }
 
+/* Bytes of any kind may hold a pickle, so even extensions that are understood are looked into. The limit on values
+ * bounds the time, since a value may take a single byte. */
 static void read_value(flax_file *f, pel_msgpack *from, pel_str path, int depth) {
     if (depth > MAX_DEPTH)
         pel_throw(f->ctx, PEL_E_TOO_DEEP, from->at, "MessagePack: values nest deeper than %d", MAX_DEPTH);

@@ -271,6 +271,8 @@ static void read_value(onnx_file *f, const pel_proto_field *info) {
     pel_map_set(f->ctx, &f->shapes, key_of(f, name.bytes), PEL_KEY(made));
 }
 
+/* Protobuf allows any order of fields, so the name is found before the tensors and graphs that are called by it. Lists
+ * of floats or texts, and long texts, are left out: arguments are shown to people. */
 static void read_attribute(onnx_file *f, pel_module *module, pel_str path, pel_proto message) {
     pel_proto_field field;
     pel_str name = { "", 0 };
@@ -377,6 +379,8 @@ static void note_weight(onnx_file *f, pel_str value, pel_node **list) {
     if ((*list)->List.elts.n < MAX_ARGUMENTS) pel_nodes_push(f->ctx, &(*list)->List.elts, pel_make_text(f->ctx, value));
 }
 
+/* Protobuf allows any order of fields, so the first pass finds the name that the second one needs. ONNX wants nodes
+ * sorted: the makers of all inputs have been read. An empty name is an input that was left out. */
 static void read_node(onnx_file *f, pel_proto message, pel_str prefix) {
     pel_proto_field field;
     pel_proto again = message;

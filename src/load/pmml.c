@@ -52,6 +52,8 @@ static bool is_model(pel_str name) {
            pel_str_is(name, "MiningModel");
 }
 
+/* Other XML is read to its end before it is refused, since entities and includes are findings in any document.
+ * xml.depth counts a tag that was just opened, but not an empty one: 2 means a child of the root. */
 void pel_load_xml(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     pel_xml xml = { .bytes = bytes };
     pel_xml_token token;

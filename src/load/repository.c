@@ -330,6 +330,8 @@ static bool read_adapter(repository *r, const pel_json_value *root) {
     return true;
 }
 
+/* Each of the readers also makes findings, so all of them must run: `is_config` is on the right side of || for that
+ * reason. The marks alone make no finding. A notebook has cells instead of settings and is settled first. */
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root) {
     static const char *const marks[] = {
         "model_type",           "architectures",        "tokenizer_class",       "processor_class",

@@ -2,6 +2,7 @@
 
 #include "load/load.h"
 
+/* A name that the table lacks stays as it is: people still see it, and pel_dtype_size knows no size for it. */
 static pel_str dtype_of(pel_str name) {
     static const struct {
         const char *name, *dtype;

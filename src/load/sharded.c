@@ -73,6 +73,8 @@ static void load_shard(shards *s) {
     }
 }
 
+/* A file name that leads out of the folder is never opened: an index could name any file of the machine. A missing
+ * shard is reported once, so its tensors are not listed as missing again. */
 static void load_index(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *map) {
     out->format = PEL_STR("sharded checkpoint");
     pel_tree_builder builder = pel_build(ctx, out, name, '.');

@@ -241,6 +241,8 @@ static void look_at_attribute(walker *w, const pel_node *node) {
     add(w, effect, pel_format(w->ctx, ".%.*s", PEL_FMT(pel_name_str(node->Attribute.attr))), "of a value", node);
 }
 
+/* `import x` only names a module, so its uses are judged where they are. `from x import y` is judged here as a use of
+ * y. Files beside this one are read as well; those of other folders stay unknown. */
 static void look_at_imports(walker *w, const pel_node *node) {
     if (node->kind == PEL_Import) {
         for (uint32_t i = 0; i < node->Import.names.n; i++) {

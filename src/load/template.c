@@ -151,6 +151,8 @@ static void read_quoted(reader *r) {
     r->token.text = pel_str_cut(r->text, start, r->at++);
 }
 
+/* `}}` may also close two dicts, so a tag ends only where no brace is open. A sign before the end belongs to the end.
+ * Bytes from 0x80 on count as letters, because Jinja takes names in Unicode. */
 static void next(reader *r) {
     static const char *const signs[] = { "**", "//", "==", "!=", "<=", ">=" };
     while (r->at < r->text.len && isspace((unsigned char)r->text.ptr[r->at])) r->at++;
@@ -634,6 +636,8 @@ static void statement(reader *r) {
     if (is_raw) skip_raw(r);
 }
 
+/* pel_audit_template calls it until no more names turn dirty, so each pass begins at the start of the text. The token
+ * gets its place before the first one is read: errors report that place. */
 static void read_template(pel_ctx *ctx, void *arg) {
     reader *r = arg;
     (void)ctx;

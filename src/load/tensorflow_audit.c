@@ -74,6 +74,8 @@ static bool is_checkpoint_op(pel_str op) {
     return is_one_of(op, ops, PEL_COUNT(ops));
 }
 
+/* Every SavedModel has the operators of checkpoints, so these are judged by the origin of their file name, each one
+ * anew. Any other operator is reported once, at its first node. An operator that no list has is suspect. */
 static void judge_op(auditor *a, pel_proto node, pel_str op, pel_str name) {
     static const char *const far[] = { "ReadFile",
                                        "WriteFile",

@@ -307,6 +307,8 @@ static void judge_code(lite_file *f, const pel_flat *code) {
                      : PEL_STR("needs an operator of somebody's own"));
 }
 
+/* Operators are stored in the order in which they run, so the makers of inputs are known. The old field of one byte
+ * ends at 127 and newer operators use the new one: the larger number counts. */
 static void add_operator(lite_file *f, pel_flat graph, pel_flat_list tensors, const pel_flat *op, uint32_t index) {
     uint64_t code_index = pel_flat_number(op, OPERATOR_CODE, 4, 0);
     pel_flat code = { f->ctx, f->model.bytes, 0 };
@@ -336,8 +338,11 @@ static void add_operator(lite_file *f, pel_flat graph, pel_flat_list tensors, co
     }
 }
 
+/* A flatbuffer has the offset of its root in the first four bytes, and its identifier after them. */
 bool pel_is_tflite(pel_str bytes) { return bytes.len >= 16 && memcmp(bytes.ptr + 4, "TFL3", 4) == 0; }
 
+/* Operator codes belong to the whole file: each is judged once, even if no graph uses it. Every graph gets a builder
+ * and a map of makers of its own, since tensors are numbered from 0 in each. */
 void pel_load_tflite(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     out->format = PEL_STR("TensorFlow Lite");
     pel_flat model = pel_flat_root(ctx, bytes);

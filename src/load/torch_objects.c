@@ -30,6 +30,8 @@ static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_
 
 /* ---- tensors ---- */
 
+/* An untyped storage counts bytes; the tensor that uses it has the dtype. A class that the table lacks gives an empty
+ * text: nobody knows the width of its elements. */
 pel_str pel_storage_dtype(pel_str class_name) {
     static const struct {
         const char *storage, *dtype;

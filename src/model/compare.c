@@ -112,6 +112,8 @@ static side make_side(pel_ctx *ctx, const pel_network *network) {
     return s;
 }
 
+/* A prefix is tried only if both sides have names that the other lacks: where one side is part of the other, it could
+ * only take matches away. Sizes and dtypes that are not known make no difference. */
 void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_network *second, bool ignore_dtype,
                          pel_comparison *out) {
     side a = make_side(ctx, first), b = make_side(ctx, second);
@@ -165,6 +167,8 @@ static const char *const kinds[] = {
     [PEL_ONLY_A] = "only_a", [PEL_ONLY_B] = "only_b", [PEL_OTHER_SHAPE] = "shape", [PEL_OTHER_DTYPE] = "dtype"
 };
 
+/* Names come from files that nobody trusts: pel_put_visible keeps their control characters away from the terminal.
+ * Missing tensors come before those that only differ. */
 void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out) {
     static const char *const titles[] = { [PEL_ONLY_A] = "only in ",
                                           [PEL_ONLY_B] = "only in ",

@@ -172,6 +172,8 @@ static bool is_one_file(pel_str file) {
     return false;
 }
 
+/* The order of the parts matters: renames were found between names without prefixes, so the prefix goes first and the
+ * one that the model wants is added last. Callers ask for the line only if it makes all names fit. */
 static void put_load_line(const pel_load_verdict *v, const renames *all, pel_buf *out) {
     bool is_safe = pel_str_ends(v->file, PEL_STR(".safetensors"));
     pel_str prefix = v->is_swapped ? v->found->prefix_a : v->found->prefix_b;

@@ -132,6 +132,8 @@ uint32_t pel_dtype_size(pel_str dtype) {
     return 0;
 }
 
+/* A shared module or a tied tensor counts once, where it is first. Repeats, conditions, opaque modules and open sizes
+ * make the totals inexact: the numbers are then those of what is known. */
 static void add_totals(void *arg, const pel_module *module, pel_str path) {
     pel_totals *totals = arg;
     (void)path;

@@ -154,6 +154,8 @@ static void put_conditions(pel_json *json, const pel_module *module) {
     if (is_open) pel_json_end_object(json);
 }
 
+/* model_read.c reads these keys back. `output` and `flops` are missing where they are not known: a zero would be a
+ * claim. */
 static void put_module(pel_ctx *ctx, pel_json *json, const pel_module *module) {
     pel_json_object(json);
     pel_json_key(json, "name"), pel_json_str(json, module->name);

@@ -211,6 +211,8 @@ static pel_unknown read_unknown(reader *r, const pel_json_value *from) {
     return row;
 }
 
+/* Separator and dtypes come before the tree: modules build the full names of tensors with the one, and look up the
+ * other by these names. Totals are computed again, but for roles_known: the tree does not have it. */
 static pel_network *read_network(reader *r, const pel_json_value *from) {
     if (from->kind != PEL_J_OBJECT) fail(r, from, "a network is an object");
     pel_network *network = pel_network_new(r->ctx, text_of(r, from, "name"));

@@ -146,6 +146,8 @@ static void put_rows(pel_buf *out, const char *title, const pel_unknown *rows, u
     }
 }
 
+/* Unknown parts and errors come last, where a long tree can't hide them. Names and values of the file go through
+ * pel_put_visible, since they may hold escape codes. Fewer than zero flops means that nobody knows. */
 void pel_show_tree(pel_ctx *ctx, const pel_network *network, const pel_tree_options *options, pel_buf *out) {
     viewer v = { ctx, options, out };
     if (network->name.len) {
