@@ -2,6 +2,7 @@
  * targets, they are checked and their context is set. */
 #include "python/parser.h"
 
+/* The words are CPython's own: tests compare the messages that they are part of. */
 const char *pel_expression_text(const pel_node *node) {
     switch (node->kind) {
     case PEL_Attribute: return "attribute";

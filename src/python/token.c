@@ -242,6 +242,8 @@ static void check_number_end(pel_lexer *lex, const char *s, const char *what) {
     pel_syntax_error(lex, place_of(lex, s), "invalid %s literal", what);
 }
 
+/* A letter that follows a number is an error, unless it begins a keyword (`1if x`), as CPython has it. An `e` without
+ * digits is such a letter, not an exponent. */
 static const char *read_number(pel_lexer *lex, const char *s) {
     if (*s == '0') {
         char radix = (char)(s[1] | 0x20);

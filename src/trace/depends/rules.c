@@ -101,6 +101,8 @@ static const pel_taint *by_object(const pel_synth *s, const pel_value *object) {
     return is_known ? pel_constant(PEL_WHY_LOOKED_UP) : &pel_taint_unknown;
 }
 
+/* What a method gives beyond what its object and arguments hang on. Kinds that no rule knows are unknown, never
+ * constant: the switch has no default, so that a new kind must be decided here. */
 const pel_taint *pel_method_depends(const pel_synth *s, pel_id holder, pel_name name) {
     const pel_value *value = pel_value_at(s->log, holder);
     switch ((pel_value_kind)value->kind) {
