@@ -445,6 +445,9 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
         if (!as_text) return NULL;
         if (s.kind && s.kind != 's')
             return pel_raise(vm, vm->types.ValueError, "Unknown format code '%c' for object of type 'str'", s.kind);
+        if (s.grouping || s.sign)
+            return pel_raise(vm, vm->types.ValueError, "Cannot specify '%c' with 's'",
+                             s.grouping ? s.grouping : s.sign);
         pel_str body = pel_text_of(as_text);
         if (s.precision >= 0) body = cut_chars(body, s.precision);
         put_padded(&out, &s, body, 0, '<');

@@ -47,10 +47,10 @@ def test_format_codes(pellucid, tmp_path, value, letter):
     """What Python refuses is not known here; what it gives is what comes out."""
     if value == "True" and letter not in "d":
         pytest.skip("a bool with a width is written as a word here")
-    result, networks = scan(pellucid, tmp_path, f"from torch import nn\nx = f'{{{value}:4{letter}}}'\n"
+    result, networks = scan(pellucid, tmp_path, f"from torch import nn\nx = format({value}, '4{letter}')\n"
                                                 "model = nn.Linear(len(x), 1, bias=False)")
     try:
-        wanted = len(eval(f"f'{{{value}:4{letter}}}'"))
+        wanted = len(format(eval(value), f"4{letter}"))
     except (ValueError, TypeError):
         assert result == 3
         return
