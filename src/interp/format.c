@@ -404,8 +404,8 @@ static pel_str cut_chars(pel_str text, int64_t n) {
     return pel_str_cut(text, 0, at);
 }
 
-/* A symbol ignores its spec: the width of what nobody knows can't be known. A bool without a letter is written as its
- * name, where Python writes a number. A subclass of int with `s` is written as text. */
+/* A symbol ignores its spec: the width of what nobody knows can't be known. A subclass of int
+ * with `s` is written as text. */
 pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
     pel_type *type = pel_type_of(vm, v);
     pel_val found = type->is_native ? NULL : pel_lookup(vm, type, vm->names.s_format);
@@ -419,7 +419,10 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
     if (pel_is_symbol(v)) return pel_new_text(vm, pel_symbol_in_text(vm, v));
     spec s;
     if (!parse_spec(vm, text, &s)) return NULL;
-    const char *known = pel_is_float(v) ? "eEfFgGn%" : pel_is_int(v) ? "bcdoxXneEfFgG%s" : NULL;
+    const char *known = pel_is_float(v)   ? "eEfFgGn%"
+                        : !pel_is_int(v)  ? NULL
+                        : type->is_native ? "bcdoxXneEfFgG%"
+                                          : "bcdoxXneEfFgG%s";
     if (s.kind && known && !strchr(known, s.kind))
         return pel_raise(vm, vm->types.ValueError, "Unknown format code '%c' for object of type '%s'", s.kind,
                          pel_type_text(vm, v));
@@ -427,7 +430,7 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
     bool as_float = s.kind && strchr("eEfFgG%", s.kind);
     if (pel_is_int(v) && as_float) {
         format_float(vm, &out, pel_int_to_double(v), &s);
-    } else if (pel_is_int(v) && !(pel_is(v, PEL_L_BOOL) && !s.kind) && s.kind != 's') {
+    } else if (pel_is_int(v) && s.kind != 's') {
         if (s.kind == 'c') {
             int64_t point;
             if (!pel_to_i64(v, &point) || point < 0 || point > 0x10FFFF)
@@ -451,8 +454,6 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
         pel_str body = pel_text_of(as_text);
         if (s.precision >= 0) body = cut_chars(body, s.precision);
         put_padded(&out, &s, body, 0, '<');
-    } else if (pel_is(v, PEL_L_BOOL)) {
-        put_padded(&out, &s, v == vm->true_ ? PEL_STR("True") : PEL_STR("False"), 0, '<');
     } else {
         return pel_raise(vm, vm->types.TypeError, "unsupported format string passed to %s.__format__",
                          pel_type_text(vm, v));
