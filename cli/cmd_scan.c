@@ -173,7 +173,7 @@ static size_t wait_for_one(crew *c) {
 static int run_crew(crew *c, bool with_progress) {
     c->workers = calloc(c->n ? c->n : 1, sizeof *c->workers);
     if (!c->workers) return CLI_BAD_INPUT;
-    signal(SIGCHLD, SIG_DFL); /* whoever started us may have ignored it: then no process could be waited for */
+    signal(SIGCHLD, SIG_DFL); /* our parent may have set it to be ignored: then no process could be waited for */
     size_t running = 0, done = 0;
     while (done < c->n) {
         while (running < c->at_once && c->begun < c->n) {

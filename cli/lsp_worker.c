@@ -479,7 +479,7 @@ void cli_lsp_begin(cli_lsp_host *host, pel_text request, uint64_t number) {
 
 void cli_lsp_collect(cli_lsp_host *host) { (void)host; }
 
-/* There is no waiting for two things at once: whoever reads waits. */
+/* Windows can not wait for two things at once here: the caller waits when it reads. */
 bool cli_lsp_wait(cli_lsp_host *host, int milliseconds) {
     (void)host;
     return milliseconds < 0;

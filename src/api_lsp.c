@@ -1,12 +1,7 @@
 /* pellucid_lsp_*: what an analysis needs of the interpreter; the session itself is in lsp/. */
+#include "api.h"
 #include "lsp/lsp.h"
 #include "pellucid.h"
-
-static void give_error(const pel_err *err, pel_error *error) {
-    if (!error) return;
-    *error = (pel_error){ .code = err->code, .offset = err->at };
-    memcpy(error->message, err->what, sizeof error->message);
-}
 
 typedef struct read_call {
     pel_text bytes;
@@ -22,7 +17,7 @@ bool pellucid_lsp_job(pel_ctx *ctx, pel_text bytes, pel_lsp_job *job, pel_error 
     read_call call = { bytes, job };
     pel_err err;
     if (pel_attempt(ctx, read_body, &call, &err)) return true;
-    give_error(&err, error);
+    pel_give_error(&err, (pel_str){ "", 0 }, error);
     return false;
 }
 
@@ -42,7 +37,7 @@ bool pellucid_lsp_analyse(pel_scanner *scanner, const pel_lsp_job *job, pel_text
     analyse_call call = { scanner, job, pel_buf_in(scanner->vm->ctx) };
     pel_err err;
     if (!pel_attempt(scanner->vm->ctx, analyse_body, &call, &err)) {
-        give_error(&err, error);
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
         return false;
     }
     pel_str made = pel_buf_str(&call.out);

@@ -1,5 +1,6 @@
 /* pellucid_scan_sarif: what scans found, for code scanning. The codes are those of the language server (lsp/analyse.c).
  */
+#include "api.h"
 #include "base/json.h"
 #include "base/json_read.h"
 #include "interp/scan.h"
@@ -137,8 +138,7 @@ bool pellucid_scan_sarif(pel_ctx *ctx, const pel_scan_target *lines, size_t n, p
     sarif_call call = { .lines = lines, .n = n };
     pel_err err;
     if (!pel_attempt(ctx, sarif_body, &call, &err)) {
-        if (error) *error = (pel_error){ .code = err.code, .offset = err.at };
-        if (error) memcpy(error->message, err.what, sizeof error->message);
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
         return false;
     }
     pel_str made = pel_buf_str(&call.out);

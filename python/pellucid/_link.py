@@ -124,9 +124,10 @@ _SILENT = _numbers("END_FOR", "NOP", "POP_ITER", "PUSH_EXC_INFO", "SETUP_FINALLY
 def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Stepping shows what a reader expects.
 
-    Arguments that wait on the stack while other statements run are loaded with those. A jump at which ways meet belongs
-    to no line, as the compiler has it: it would show the end of the one way to who comes by the other. So do silent
-    instructions behind the end of a way, and the end of a loop, which is never run: what is behind it begins its line.
+    Arguments that wait on the stack while other statements run are loaded with those. A jump at which branches meet
+    belongs to no line, as in the compiler: after one branch, a debugger would show the end of the other. The same holds
+    for silent instructions after the end of a branch, and for the end of a loop, which never runs: its line begins with
+    the instruction after it.
     """
     raw, made = code.co_code, list(rows)
     meeting = set(dis.findlabels(cast(Any, raw))) if any(raw[offset] in _JUMPS for offset, _ in rows) else set()

@@ -150,14 +150,20 @@ def _answer(item: Item, limits: Limits, wanted: Mapping[str, Any] | None) -> dic
 def _threads(items: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None,
              workers: int) -> Iterator[dict[str, Any]]:
     """As they are done. At most twice as many are on their way as there are workers."""
-    items = iter(items)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        waiting = {pool.submit(_answer, item, limits, wanted) for item in itertools.islice(items, 2 * workers)}
-        while waiting:
-            done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-            waiting |= {pool.submit(_answer, item, limits, wanted) for item in itertools.islice(items, len(done))}
-            for future in done:
-                yield future.result()
+        yield from _as_done(lambda item: pool.submit(_answer, item, limits, wanted), items, 2 * workers)
+
+
+def _as_done(submit: Callable[[Any], concurrent.futures.Future[Any]],
+             items: Iterable[Any], ahead: int) -> Iterator[Any]:
+    """Results as they come; as many items as `ahead` says are on their way."""
+    rest = iter(items)
+    waiting = {submit(item) for item in itertools.islice(rest, ahead)}
+    while waiting:
+        done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+        waiting |= {submit(item) for item in itertools.islice(rest, len(done))}
+        for future in done:
+            yield future.result()
 
 
 def _batch(items: list[Item], limits: Limits, wanted: Mapping[str, Any] | None,
@@ -171,16 +177,10 @@ def _local(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | Non
         yield from _threads(todo, limits, wanted, workers)
         return
     import multiprocessing
-    batches = _batches(todo)
     with concurrent.futures.ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        waiting = {pool.submit(_batch, batch, limits, wanted, workers)
-                   for batch in itertools.islice(batches, 2 * processes)}
-        while waiting:
-            done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-            waiting |= {pool.submit(_batch, batch, limits, wanted, workers)
-                        for batch in itertools.islice(batches, len(done))}
-            for future in done:
-                yield from future.result()
+        for rows in _as_done(lambda batch: pool.submit(_batch, batch, limits, wanted, workers), _batches(todo),
+                             2 * processes):
+            yield from rows
 
 
 def _batches(todo: Iterable[Item]) -> Iterator[list[Item]]:

@@ -16,6 +16,7 @@ import zipfile
 from typing import Any, Callable
 
 import pytest
+from test_audit_formats import tar
 
 PROGRAM = os.environ.get("PELLUCID", "build/pellucid")
 RUN = b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x02id\x85R."
@@ -62,16 +63,6 @@ def exported(node: dict[str, Any] | None = None, **more: Any) -> bytes:
 
 def target(name: str) -> bytes:
     return exported({"target": name, "inputs": [], "outputs": [], "metadata": {}})
-
-
-def packed_tar(*members: tuple[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as made:
-        for name, content in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            made.addfile(info, io.BytesIO(content))
-    return out.getvalue()
 
 
 def device() -> bytes:
@@ -173,10 +164,10 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "numbers_twice.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 1), field(9, b"abcd"), field(5, 1), kind=6)),
     "no_numbers.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 4))),
     # archives
-    "long_name.tar": lambda: packed_tar(("a" * 120 + "/../../../etc/x", b"1")),
+    "long_name.tar": lambda: tar(("a" * 120 + "/../../../etc/x", b"1")),
     "device.tar": device,
-    "target.nemo": lambda: packed_tar(("model_config.yaml", b'm: {"_tar\\x67et_": "os.system", "command": id}\n')),
-    "word.nemo": lambda: packed_tar(("model_config.yaml", b"target: os.system\n")),
+    "target.nemo": lambda: tar(("model_config.yaml", b'm: {"_tar\\x67et_": "os.system", "command": id}\n')),
+    "word.nemo": lambda: tar(("model_config.yaml", b"target: os.system\n")),
     # Keras
     "own_module.keras": lambda: keras({"module": "evil.layers", "class_name": "L", "config": {}}),
     "named_lambda.keras": lambda: keras({"module": "keras.layers", "class_name": "Lambda",

@@ -100,6 +100,20 @@ class Container:
             raise MissingMandatoryValue('Missing mandatory value: ' + str(key))
         return value
 
+    def copy(self):
+        return type(self)(self._raw(), self._parent)
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __repr__(self):
+        return repr(self._raw())
+
+    __str__ = __repr__
+
 
 class DictConfig(Container):
     def __init__(self, content=None, parent=None, **kwargs):
@@ -188,20 +202,6 @@ class DictConfig(Container):
         for key, value in kwargs.items():
             self[key] = value
 
-    def copy(self):
-        return DictConfig(self._raw(), self._parent)
-
-    def __copy__(self):
-        return self.copy()
-
-    def __deepcopy__(self, memo):
-        return self.copy()
-
-    def __repr__(self):
-        return repr(self._raw())
-
-    __str__ = __repr__
-
 
 class ListConfig(Container):
     def __init__(self, content=None, parent=None, **kwargs):
@@ -259,20 +259,6 @@ class ListConfig(Container):
         value = self[at]
         self._content.pop(at)
         return value
-
-    def copy(self):
-        return ListConfig(self._raw(), self._parent)
-
-    def __copy__(self):
-        return self.copy()
-
-    def __deepcopy__(self, memo):
-        return self.copy()
-
-    def __repr__(self):
-        return repr(self._raw())
-
-    __str__ = __repr__
 
 
 BaseContainer = Container
