@@ -4,10 +4,18 @@
 
 #define MAX_AT_A_PLACE 8
 
+#define MAX_CONDITION 1000 /* bytes of decisions that are written out for one node */
+
+typedef struct condition {
+    uint64_t in; /* the runs in which it holds */
+    pel_str text;
+} condition;
+
 typedef struct joiner {
     pel_ctx *ctx;
     const pel_scan_run *runs;
     uint32_t n;
+    PEL_VEC(condition) made;
 } joiner;
 
 /* 1, 0, or -1 if the run was not asked. */
@@ -17,8 +25,25 @@ static int decision(const pel_scan_run *run, pel_str what) {
     return -1;
 }
 
-/* The condition that holds in exactly the runs of the set. */
-static pel_str condition_of(joiner *j, uint64_t in) {
+/* All that a run decided. A script may ask hundreds of questions, each with a long text: those that don't fit into a
+ * line that somebody would read are counted. */
+static pel_str all_decided(joiner *j, const pel_scan_run *run) {
+    pel_buf text = pel_buf_in(j->ctx);
+    for (uint32_t i = 0; i < run->n; i++) {
+        pel_str what = run->asked[i].what;
+        if (text.len) pel_put(&text, PEL_STR(" and "));
+        if (text.len && text.len + what.len > MAX_CONDITION) {
+            pel_putf(&text, "%u more decisions", run->n - i);
+            break;
+        }
+        pel_putf(&text, run->decided[i] ? "%.*s" : "not (%.*s)", PEL_FMT(what));
+    }
+    return pel_buf_str(&text);
+}
+
+/* The condition that holds in exactly the runs of the set; if no single one does, all that the first of them decided.
+ */
+static pel_str find_condition(joiner *j, uint64_t in) {
     for (uint32_t r = 0; r < j->n; r++)
         for (uint32_t i = 0; i < j->runs[r].n; i++) {
             pel_str what = j->runs[r].asked[i].what;
@@ -33,18 +58,18 @@ static pel_str condition_of(joiner *j, uint64_t in) {
             if (when_true) return what;
             if (when_false) return pel_format(j->ctx, "not (%.*s)", PEL_FMT(what));
         }
-    /* no single one: all that the first of the runs decided */
-    for (uint32_t r = 0; r < j->n; r++) {
-        if (!(in >> r & 1)) continue;
-        pel_str text = { "", 0 };
-        for (uint32_t i = 0; i < j->runs[r].n; i++) {
-            pel_str what = j->runs[r].asked[i].what;
-            pel_str one = j->runs[r].decided[i] ? what : pel_format(j->ctx, "not (%.*s)", PEL_FMT(what));
-            text = text.len ? pel_format(j->ctx, "%.*s and %.*s", PEL_FMT(text), PEL_FMT(one)) : one;
-        }
-        return text;
-    }
+    for (uint32_t r = 0; r < j->n; r++)
+        if (in >> r & 1) return all_decided(j, &j->runs[r]);
     return (pel_str){ "", 0 };
+}
+
+/* Many nodes are there in the same runs: the text is made once for all of them. */
+static pel_str condition_of(joiner *j, uint64_t in) {
+    for (uint32_t i = 0; i < j->made.n; i++)
+        if (j->made.at[i].in == in) return j->made.at[i].text;
+    pel_str text = find_condition(j, in);
+    pel_push(j->ctx, &j->made, ((condition){ in, text }));
+    return text;
 }
 
 static bool same_shape(const pel_shape *x, const pel_shape *y) {
@@ -159,7 +184,7 @@ static pel_module *join(joiner *j, pel_module **nodes, uint64_t parents, uint32_
 }
 
 pel_module *pel_join_runs(pel_ctx *ctx, const pel_scan_run *runs, uint32_t n) {
-    joiner j = { ctx, runs, n };
+    joiner j = { .ctx = ctx, .runs = runs, .n = n };
     pel_module **roots = pel_new_array(ctx, n, pel_module *);
     uint64_t all = 0, in = 0;
     for (uint32_t r = 0; r < n; r++) {

@@ -471,6 +471,7 @@ static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str pa
     pel_type *type = pel_type_of(vm, self);
     pel_module *module = pel_module_new(vm->ctx, name, pel_text_of(type->name));
     module->shared_with = first_name(r, &r->modules, self, path);
+    if (type->made_by) module->class_file = type->made_by->file;
     uint32_t loops = parent_loops;
     const pel_birth *birth = pel_birth_of(r->scanner, self);
     if (birth) {

@@ -74,6 +74,7 @@ typedef struct pel_module {
     pel_shape output;    /* of the run or the abstract run */
     double flops;        /* multiply-adds of one call, its children's included; negative: unknown */
     pel_place origin;    /* of the class or the call */
+    pel_str class_file;  /* where its class is defined; empty: not known */
 } pel_module;
 
 typedef struct pel_flow { /* the output of one module is the input of another */

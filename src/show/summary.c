@@ -3,7 +3,8 @@
  * between.
  *
  *   N built|class file line name written parameters exact open reads
- *   U file line what why                                                                                             */
+ *   U file line what why
+ *   C file of a class, its name, the source that builds one                                                          */
 #include "show/summary.h"
 
 #include "base/json.h"
@@ -71,10 +72,33 @@ static void put_unknown(pel_ctx *ctx, const pel_unknown *row, pel_str path, pel_
     pel_put_byte(out, '\n');
 }
 
+static pel_str plain_path(pel_str path) {
+    while (pel_str_starts(path, PEL_STR("./"))) path = pel_str_from(path, 2);
+    return path;
+}
+
+/* Which classes a tree has, each once. The root of a class that is shown for itself is no use of it. */
+static void put_uses(pel_ctx *ctx, const pel_module *module, pel_str path, bool is_use, pel_map *seen, pel_buf *out) {
+    if (is_use && module->class_file.len) {
+        pel_buf line = pel_buf_in(ctx);
+        pel_put_byte(&line, 'C');
+        put_field(&line, plain_path(module->class_file));
+        put_field(&line, module->class);
+        put_field(&line, path);
+        pel_put_byte(&line, '\n');
+        uint64_t key = PEL_KEY(pel_intern_str(ctx, pel_buf_str(&line)));
+        if (!pel_map_has(seen, key)) pel_put(out, pel_buf_str(&line));
+        pel_map_set(ctx, seen, key, 1);
+    }
+    for (uint32_t i = 0; i < module->children.n; i++) put_uses(ctx, module->children.at[i], path, true, seen, out);
+}
+
 void pel_summary_rows(pel_ctx *ctx, const pel_networks *networks, pel_str path, pel_buf *out) {
+    pel_map seen = { 0 };
     for (uint32_t i = 0; i < networks->n; i++) {
         const pel_network *network = networks->at[i];
         if (network->root) put_network(ctx, network, path, out);
+        if (network->root) put_uses(ctx, network->root, path, !network->is_class, &seen, out);
         for (uint32_t k = 0; k < network->unknown.n; k++) put_unknown(ctx, &network->unknown.at[k], path, out);
         for (uint32_t k = 0; k < network->errors.n; k++) put_unknown(ctx, &network->errors.at[k], path, out);
     }
@@ -84,6 +108,7 @@ void pel_summary_rows(pel_ctx *ctx, const pel_networks *networks, pel_str path, 
 
 typedef struct row {
     pel_str at[FIELDS];
+    pel_str built_by; /* of a class: the first source whose networks have one inside; empty: none */
 } row;
 
 typedef struct reason {
@@ -96,8 +121,8 @@ typedef struct summary {
     pel_ctx *ctx;
     PEL_VEC(row) built, classes;
     PEL_VEC(reason) reasons;
-    uint32_t n_unknown;
-    pel_map seen;
+    uint32_t n_unknown, n_parts;
+    pel_map seen, uses; /* lines; file and name of a class -> the source that builds one */
 } summary;
 
 static bool is_seen(summary *s, pel_str line) {
@@ -128,6 +153,16 @@ static void add_unknown(summary *s, const row *r) {
     if (found->examples.n < MAX_SHOWN) pel_push(s->ctx, &found->examples, *r);
 }
 
+static uint64_t class_key(summary *s, pel_str file, pel_str class) {
+    return PEL_KEY(pel_intern_str(s->ctx, pel_format(s->ctx, "%.*s\t%.*s", PEL_FMT(file), PEL_FMT(class))));
+}
+
+static void add_use(summary *s, const row *r) {
+    uint64_t key = class_key(s, r->at[1], r->at[2]);
+    if (pel_map_has(&s->uses, key)) return;
+    pel_map_set(s->ctx, &s->uses, key, PEL_KEY(pel_intern_str(s->ctx, r->at[3])));
+}
+
 static void add_line(summary *s, pel_str line) {
     row r = { 0 };
     uint32_t n = 0;
@@ -140,6 +175,7 @@ static void add_line(summary *s, pel_str line) {
         start = end + 1;
     }
     if (pel_str_is(r.at[0], "U") && n == 4) add_unknown(s, &r);
+    if (pel_str_is(r.at[0], "C") && n == 3) add_use(s, &r);
     if (!pel_str_is(r.at[0], "N") || n != FIELDS - 1) return;
     if (pel_str_is(r.at[1], "built"))
         pel_push(s->ctx, &s->built, r);
@@ -156,6 +192,17 @@ static void sort_reasons(summary *s) {
         }
 }
 
+/* A class whose file builds none may be built by another file: that is known when all rows are read. */
+static void find_builders(summary *s) {
+    for (uint32_t i = 0; i < s->classes.n; i++) {
+        row *r = &s->classes.at[i];
+        uint64_t builder;
+        if (!pel_map_get(&s->uses, class_key(s, plain_path(r->at[2]), r->at[4]), &builder)) continue;
+        r->built_by = pel_name_str((pel_name)(uintptr_t)builder);
+        s->n_parts++;
+    }
+}
+
 static summary read_rows(pel_ctx *ctx, pel_str rows) {
     summary s = { .ctx = ctx };
     for (size_t start = 0; start < rows.len;) {
@@ -165,6 +212,7 @@ static summary read_rows(pel_ctx *ctx, pel_str rows) {
         start = stop + 1;
     }
     sort_reasons(&s);
+    find_builders(&s);
     return s;
 }
 
@@ -215,8 +263,10 @@ static void put_reasons(const summary *s, pel_buf *out) {
 static void put_text(const summary *s, pel_buf *out) {
     pel_putf(out, "networks that are built: %u\n", s->built.n);
     for (uint32_t i = 0; i < s->built.n; i++) put_row(&s->built.at[i], out);
-    pel_putf(out, "classes that nothing here builds: %u\n", s->classes.n);
-    for (uint32_t i = 0; i < s->classes.n; i++) put_row(&s->classes.at[i], out);
+    pel_putf(out, "classes that these or other classes contain: %u\n", s->n_parts);
+    pel_putf(out, "classes that nothing here builds: %u\n", s->classes.n - s->n_parts);
+    for (uint32_t i = 0; i < s->classes.n; i++)
+        if (!s->classes.at[i].built_by.len) put_row(&s->classes.at[i], out);
     put_reasons(s, out);
     pel_put_byte(out, '\n');
 }
@@ -239,6 +289,7 @@ static void put_json_row(pel_json *json, const row *r) {
     pel_json_key(json, "exact"), pel_json_bool(json, pel_str_is(r->at[7], "1"));
     pel_json_key(json, "open_arguments"), pel_json_int(json, number_of(r->at[8]));
     pel_json_key(json, "reads"), pel_json_str(json, r->at[9]);
+    if (r->built_by.len) pel_json_key(json, "built_by"), pel_json_str(json, r->built_by);
     pel_json_end_object(json);
 }
 

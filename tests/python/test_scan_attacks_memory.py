@@ -53,3 +53,12 @@ def test_format_codes(pellucid, tmp_path, value, letter):
         assert result == 3
         return
     assert networks[0]["totals"]["parameters"] == wanted and result == 0
+
+
+def test_many_questions_with_long_texts(pellucid, tmp_path):
+    """Each layer's condition is what its run decided: hundreds of questions took all memory."""
+    rows = ["import somewhere", "from torch import nn", "layers = []"]
+    rows += [f"if somewhere.ask_{i}('{'long ' * 60}'): layers.append(nn.Linear({i + 1}, 3))" for i in range(350)]
+    code, networks = scan(pellucid, tmp_path, "\n".join([*rows, "model = nn.Sequential(*layers)"]))
+    assert code == 3 and networks[0]["tree"] and not networks[0]["totals"]["exact"]
+    assert " more decisions" in json.dumps(networks[0]["tree"])

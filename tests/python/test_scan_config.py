@@ -328,7 +328,8 @@ def test_summary_of_a_folder(repository):
     assert head[0] == "networks that are built: 1"
     assert head[1].startswith("  ./train.py:7  net = Net(width=6, out=7): 133 parameters, reads ")
     assert "conf/model/small.yaml" in head[1] and ".py," not in head[1]
-    assert head[2] == "classes that nothing here builds: 3"
+    assert head[2] == "classes that these or other classes contain: 1"  # train.py builds net.py's Net
+    assert head[3] == "classes that nothing here builds: 2"
     assert "  ./unused.py  Plain(): 20 parameters" in head
     assert "  ./unused.py  Open(n): size depends on its arguments" in head
     assert any("there is no such module in the roots: nowhere (./broken.py:1)" in line for line in head)
@@ -344,4 +345,23 @@ def test_summary_of_a_folder_as_json(repository):
     assert (built["file"], built["line"], built["parameters"], built["exact"]) == ("./train.py", 7, 133, True)
     classes = {row["name"]: row["open_arguments"] for row in first["summary"]["classes"]}
     assert classes == {"Net": 1, "Plain": 0, "Open": 1}
+    builders = {row["name"]: row.get("built_by") for row in first["summary"]["classes"]}
+    assert builders == {"Net": "./train.py", "Plain": None, "Open": None}
     assert sum(row["count"] for row in first["summary"]["unknown"]) >= 1
+
+
+def test_a_class_of_another_file_is_built(tmp_path):
+    """Two files have a class of the same name: the one that is imported is built, the other is not."""
+    block = "from torch import nn\nclass Block(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n" \
+            "        self.fc = nn.Linear(n, n)\n"
+    whole = block.replace("Block", "Net").replace("nn.Linear(n, n)", "Block(n)")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("")
+    (tmp_path / "lib" / "used.py").write_text(block)
+    (tmp_path / "lib" / "idle.py").write_text(block)
+    (tmp_path / "lib" / "whole.py").write_text("from .used import Block\n" + whole)
+    (tmp_path / "train.py").write_text("from lib.whole import Net\nmodel = Net(3)\n")
+    first = json.JSONDecoder().raw_decode(scan_folder(tmp_path, "--json").stdout)[0]["summary"]
+    rows = {row["file"]: row.get("built_by") for row in first["classes"]}
+    assert rows == {"./lib/idle.py": None, "./lib/used.py": "./lib/whole.py", "./lib/whole.py": "./train.py"}
+    assert [row["name"] for row in first["built"]] == ["model"]
