@@ -379,12 +379,14 @@ class Fitting:
 
     def _differs(self, joined: Joined, changes: Changes, subject: Subject, inputs: Inputs) -> str:
         """What the referee finds, in eval mode and in train mode; nothing if both are bit-equal."""
+        from ._state import ModelState
         source = resized(joined.source, joined.config, {**joined.fields, **changes})
         model = subject.model
         training = model.training
-        rows = []
+        state, rows = ModelState(model), []  # batch norms learn in train mode: the next run begins as the first did
         for number, mode in enumerate((training, not training)):
             model.train(mode)
+            state.before_run(mode)
             try:
                 rows.append([play_original(model, "recorded" if not number else "train", *_inputs.copied(inputs),
                                            grad=False, seed=SEED, buffers=True)[0]])
@@ -393,7 +395,7 @@ class Fitting:
                     return f"the original raises {type(error).__name__}"
                 self.outcome.one_mode = "train" if training else "eval"
             finally:
-                model.train(training)
+                state.restore()
         checks = verify(model, source, self.made.root, rows)
         bad = next((c for c in checks if c.bad), None)
         passed = {c.name for c in checks if c.status == "passed"}
