@@ -107,7 +107,7 @@ def steps(value: Number) -> list[Number]:
     if isinstance(value, float) and 0 < abs(value) < 0.005:
         return [0.01, 0.02, value / 2]  # smaller ones may change no bit of a result
     if isinstance(value, float):
-        return [value / 2, value / 4, value * 2] if value else [0.25, 0.125]
+        return [value / 2, value / 4, value * 0.75] if value else [0.25, 0.125]
     if value >= 48:
         return [value // 2 if value % 4 == 0 else value * 2, value * 2, value * 3, value + 1, value - 1]
     if value >= 8:
@@ -304,14 +304,13 @@ class Fitting:
         base = Build(kept, self.base.text)
         builds = [Build({n: b.values[n] for n in kept}, b.text) for b in self.builds
                   if all(b.values[n] == self.base.values[n] for n in b.values if n not in kept)]
-        joined = join(base, builds, self.made.root)
-        together = self._together(joined.fields, 1)
-        if together is None or time.process_time() > self.end:
-            return joined
-        text = self._text(*together[1:])
-        if text is None:
-            return joined
-        return join(base, [*builds, Build({**kept, **together[0]}, text)], self.made.root)
+        hopeful = join(base, builds, self.made.root, strict=False)
+        together = self._together(hopeful.fields, 1)
+        if together is not None and time.process_time() < self.end:
+            text = self._text(*together[1:])
+            if text is not None:
+                builds.append(Build({**kept, **together[0]}, text))
+        return join(base, builds, self.made.root)
 
     def _together(self, fields: Iterable[str], turn: int) -> tuple[Changes, Subject, Inputs] | None:
         """A build with as many of the fields changed as the model takes, each by another step than alone."""
@@ -319,7 +318,8 @@ class Fitting:
         names = list(fields)
         for number, name in enumerate(names):
             choices = steps(self.family.fields[name])
-            changes[name] = choices[(turn + (number if turn > 1 else 0)) % 2]
+            # What is judged has values that no expression was fitted to.
+            changes[name] = choices[(turn + number) % min(3, len(choices)) if turn > 1 else turn % 2]
         found = self._build(changes)
         if found is not None:
             return changes, *found

@@ -68,10 +68,10 @@ def _combined(left: Iterable[Expression], right: Iterable[Expression]) -> Iterat
 
 
 class Fitter:
-    """Expressions of fields, given what each field was in each build."""
+    """Expressions of fields, given what each field was in each build. strict: a line needs three points."""
 
-    def __init__(self, fields: Mapping[str, Vector]):
-        self.fields = dict(fields)
+    def __init__(self, fields: Mapping[str, Vector], strict: bool = True):
+        self.fields, self.strict = dict(fields), strict
         self.count = len(next(iter(self.fields.values()), ()))
         self._tables: dict[frozenset[str], list[Expression]] = {}
 
@@ -116,6 +116,7 @@ class Fitter:
     def _candidates(self, target: Vector, wanted: frozenset[str]) -> Iterator[Expression]:
         table = self._table(wanted)
         yield from self._plain(target, table)
+        yield from self._lines(target, table)
         for inverse, text, function, cost in SHAPES:
             try:
                 inner = tuple(inverse(t) for t in target)
@@ -163,6 +164,22 @@ class Fitter:
                 if base and (first - extra) % base == 0 and (first - extra) // base > 1:
                     for times in self._with(e, "*", (first - extra) // base):
                         yield from self._with(times, "+" if extra > 0 else "-", abs(extra))
+
+    def _lines(self, target: Vector, table: Sequence[Expression]) -> Iterator[Expression]:
+        """A multiple of the table's expressions and a number more or less, both decided by two builds. Any two are on
+        a line, so it counts only if there is a third, which `fit` compares; not strict: as long as there is none."""
+        for e in table:
+            if not all(isinstance(v, int) for v in (*e.values, *target)):
+                continue
+            other = next((i for i, v in enumerate(e.values) if v != e.values[0]), None)
+            if other is None or (self.strict and len(set(e.values)) < 3):
+                continue
+            factor, rest = divmod(target[other] - target[0], e.values[other] - e.values[0])
+            if rest or factor < 2:
+                continue
+            for times in self._with(e, "*", factor):
+                extra = target[0] - times.values[0]
+                yield from self._with(times, "+" if extra > 0 else "-", abs(extra))
 
     def _with(self, e: Expression, op: str, number: Number) -> Iterator[Expression]:
         if not number:

@@ -359,8 +359,9 @@ def default_of(function: ast.expr, name: str | None) -> Number | None:
 
 # ---- fitting ----
 
-def join(base: Build, builds: Sequence[Build], root: str) -> Joined:
-    """One text for all. Builds in which one field alone was changed say what it moves; the others must agree."""
+def join(base: Build, builds: Sequence[Build], root: str, strict: bool = True) -> Joined:
+    """One text for all. Builds in which one field alone was changed say what it moves; the others must agree. Not
+    strict: more builds will follow, and what these leave open is not lost yet."""
     for build in builds:
         base = Build(base.values, rolled(base.text, ast.parse(build.text)))
     tree = ast.parse(base.text)
@@ -388,7 +389,7 @@ def join(base: Build, builds: Sequence[Build], root: str) -> Joined:
     kept = [name for name in base.values if name in singles and name not in dropped]
     names = Names(tree)
     while kept:
-        holes, why = _fitted(base, tree, kept, singles, others)
+        holes, why = _fitted(base, tree, kept, singles, others, strict)
         if not why:
             holes, why = without_copies(holes)
         if not why:
@@ -413,11 +414,12 @@ def _torn(kept: Sequence[str], values: Values) -> dict[str, str]:
 
 
 def _fitted(base: Build, tree: ast.Module, kept: Sequence[str], singles: Mapping[str, tuple[Build, Comparison]],
-            others: Sequence[tuple[Build, Comparison]]) -> tuple[list[Hole], dict[str, str]]:
+            others: Sequence[tuple[Build, Comparison]], strict: bool) -> tuple[list[Hole], dict[str, str]]:
     """All holes with their expressions, or the fields that must go, with the reason."""
     used = [(build, found) for build, found in others
             if all(value == base.values[name] for name, value in build.values.items() if name not in kept)]
-    fitter = Fitter({name: (base.values[name], *(b.values[name] for b, _ in used)) for name in kept})
+    fitter = Fitter({name: (base.values[name], *(b.values[name] for b, _ in used)) for name in kept},
+                    strict)
     holes: list[Hole] = []
     moved: dict[tuple[Path, str, str], list[str]] = {}
     for name in kept:
