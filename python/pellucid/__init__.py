@@ -1,6 +1,7 @@
 """See through PyTorch models and the Python they are written in.
 
     skeleton, record, sketch     a running model as one file; calls that a program makes; the author's files, cut
+    diff                         what differs between two skeletons, class by class
     tree, compare                the hierarchy of a model or a checkpoint; whether a checkpoint fits
     scan                         the networks that source code builds, without executing it
     audit, convert, extract      model files: what opening them would run; their tensors
@@ -21,6 +22,7 @@ from ._pellucid import Error, __version__
 if TYPE_CHECKING:
     from ._compiler import Explanation, debug, explain, install, prepare_debug, uninstall
     from ._decompile import Decompiled, decompile, decompile_map, recompile
+    from ._diff import Difference, diff
     from ._link import link
     from ._pellucid import format_source as format_source
     from ._pellucid import parse_json as parse_json
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
     from ._verdict import Answer, Check, Report
 
 __all__ = [
-    "Answer", "Audit", "Check", "Comparison", "Decompiled", "Disassembly", "Error", "Explanation", "Recording",
+    "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error", "Explanation", "Recording",
     "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax", "Tree", "Written",
-    "__version__", "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "dis", "explain",
+    "__version__", "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "diff", "dis", "explain",
     "extract", "format", "install", "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch",
     "survey", "tree", "uninstall", "verify",
 ]
@@ -48,6 +50,7 @@ __all__ = [
 _MODULES = {
     "_compiler": "Explanation debug explain install prepare_debug uninstall",
     "_decompile": "Decompiled decompile decompile_map recompile",
+    "_diff": "Difference diff",
     "_link": "link",
     "_program": "Audit Comparison Disassembly Syntax Written ast audit compare convert dis extract format",
     "_record": "Recording record",

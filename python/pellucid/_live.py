@@ -1,4 +1,4 @@
-"""What the program `pellucid` needs a live Python for: skeleton, tree, sketch, explain, survey, demo.
+"""What the program `pellucid` needs a live Python for: skeleton, diff, tree, sketch, explain, survey, demo.
 
 The program starts this with the arguments that it was given; its tables of options have the same names.
 """
@@ -90,6 +90,15 @@ def make_parser() -> Parser:
     add_model(command, "--against", required=True, dest="spec")
     command.add_argument("--module", metavar="PATH", help="the part of the model that FILE is a skeleton of")
     command.add_argument("--full", action="store_true", default=None, help="every check of the table")
+
+    command = add("diff", "what differs between two models' skeletons, class by class")
+    command.add_argument("a", metavar="A", help="a SPEC, or a skeleton's file")
+    command.add_argument("b", metavar="B")
+    command.add_argument("--input", action="append", default=[], metavar="[NAME=]1x3x224x224[:DTYPE][<N]",
+                         help="a tensor of random values, for both; may be given several times")
+    command.add_argument("--inputs", metavar="FILE.py:CALLABLE", help="a callable that returns the inputs of both")
+    command.add_argument("--html", metavar="FILE", help="write a page, too")
+    command.add_argument("--json", action="store_true", help="a report for programs, on standard output")
 
     command = add("tree", "the hierarchy of a model: classes, shapes, repeats folded")
     add_model(command)
@@ -285,6 +294,33 @@ def run_verify(options: argparse.Namespace) -> int:
     return FOUND if not report.good else FINE if report.complete else INCOMPLETE
 
 
+def run_diff(options: argparse.Namespace) -> int:
+    from ._diff import diff
+    with stdout_kept(), Progress() as progress:
+        sources = [_source_of(spec, options, progress) for spec in (options.a, options.b)]
+    made = diff(*sources, name_a=options.a, name_b=options.b)
+    if options.html:
+        with open(options.html, "w", encoding="utf-8") as file:
+            file.write(made.html())
+    print(json.dumps(made.to_dict()) if options.json else made)
+    return FINE if made.same else FOUND
+
+
+def _source_of(spec: str, options: argparse.Namespace, progress: Any) -> str:
+    """Of a skeleton's file, or of the skeleton that is made now; one that differs from its model is not compared."""
+    from . import _specs
+    from ._skeleton import skeleton
+    if spec.endswith(".py"):
+        if not os.path.isfile(spec):
+            raise _specs.SpecError(f"{spec}: there is no such file")
+        with open(spec, encoding="utf-8") as file:
+            return file.read() + "\n"
+    progress(f"building {spec}")
+    subject = _specs.load(spec)
+    _specs.give_inputs(subject, options.input, options.inputs)
+    return skeleton(subject.model, subject.args, subject.kwargs, origin=spec, progress=progress).source
+
+
 def write_page(options: argparse.Namespace, subject: Any, made: Any) -> None:
     from ._tree import tree
     with stdout_kept():
@@ -476,7 +512,7 @@ def main(argv: list[str] | None = None) -> int:
     options = make_parser().parse_args(words[:cut])
     options.script = words[cut + 1:]
     from ._specs import SpecError
-    run = {"skeleton": run_skeleton, "verify": run_verify, "tree": run_tree, "sketch": run_sketch,
+    run = {"skeleton": run_skeleton, "verify": run_verify, "diff": run_diff, "tree": run_tree, "sketch": run_sketch,
            "explain": run_explain, "survey": run_survey, "demo": run_demo}[options.command]
     try:
         check_targets(options)
