@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from ._verdict import Answer, Check, Report
 
 __all__ = [
-    "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error", "Explanation", "Recording",
-    "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax", "Tree", "Written",
-    "__version__", "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "diff", "dis", "explain",
-    "extract", "format", "install", "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch",
-    "survey", "tree", "uninstall", "verify",
+    "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error", "Explanation",
+    "Recording", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax", "Tree",
+    "Written", "__version__", "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "diff",
+    "dis", "explain", "extract", "format", "install", "link", "prepare_debug", "recompile", "record", "scan",
+    "skeleton", "sketch", "survey", "tree", "uninstall", "verify",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.

@@ -47,10 +47,9 @@ class AntModel(nn.Module):
     def forward(self, x):
         return self.mlp(self.norm(x))
 '''
-B = (A.replace("Ant", "Bee").replace("def __init__(self):\n        super().__init__()\n        self.scale = nn.Linear(64, 64)",
-                                     "def __init__(self, dim):\n        super().__init__()\n"
-                                     "        self.scale = nn.Linear(dim, dim)")
-     .replace("BeeNorm()", "BeeNorm(32)"))
+OLD = "def __init__(self):\n        super().__init__()\n        self.scale = nn.Linear(64, 64)"
+NEW = "def __init__(self, dim):\n        super().__init__()\n        self.scale = nn.Linear(dim, dim)"
+B = A.replace(OLD, NEW).replace("AntNorm()", "AntNorm(32)").replace("Ant", "Bee")
 
 
 def kinds(a: str, b: str) -> dict[str, str]:
