@@ -197,7 +197,7 @@ def _short_names(side: dict[str, ast.stmt]) -> dict[str, str]:
 
 def _alike(a: dict[str, ast.stmt], b: dict[str, ast.stmt]) -> Iterator[tuple[str, str]]:
     """Parts whose texts are near each other, the nearest first. A part has one partner."""
-    rows = []
+    rows: list[tuple[float, int, str, str]] = []
     for name, node in a.items():
         lines = ast.unparse(node).split("\n")[1:]
         for other, there in b.items():
