@@ -230,8 +230,7 @@ def _finish_script(options: argparse.Namespace, watch: Any, path: str) -> tuple[
 
 def make_skeleton(options: argparse.Namespace, subject: Any, more: list[Any] | None, progress: Any) -> Any:
     from ._skeleton import skeleton
-    leaves = [_class_named(path) for path in options.leaf]
-    return skeleton(subject.model, subject.args, subject.kwargs, more=more, module=options.module, leaves=leaves,
+    return skeleton(subject.model, subject.args, subject.kwargs, more=more, module=options.module, leaves=options.leaf,
                     strict=False, origin=subject.origin,
                     verify="full" if options.verify == "full" else not options.no_verify, prove=options.prove,
                     progress=progress)
@@ -329,15 +328,6 @@ def write_page(options: argparse.Namespace, subject: Any, made: Any) -> None:
                  else tree(subject.model, subject.args, subject.kwargs).with_source(made.source))
     with open(options.html, "w", encoding="utf-8") as file:
         file.write(found.html())
-
-
-def _class_named(path: str) -> type:
-    from . import _specs
-    place, _, name = path.rpartition(".")
-    found = _specs._import(place).get(name) if place else None
-    if not isinstance(found, type):
-        raise _specs.SpecError(f"--leaf {path}: there is no such class")
-    return found
 
 
 def run_tree(options: argparse.Namespace) -> int:

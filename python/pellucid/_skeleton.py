@@ -164,7 +164,7 @@ class Attempt:
 
 
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
-             more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type] = (),
+             more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type | str] = (),
              strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
              verified: bool | str | None = None, prove: bool = False) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
@@ -176,7 +176,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             pellucid always adds its own: other data, another batch size and length where the model takes them,
             train mode. `more=[]` alone stops that: only the given call is recorded.
         module: only this part of the model, as "encoder.layer.0"
-        leaves: classes to keep as they are: the skeleton imports them
+        leaves: classes to keep as they are, or their names, as "package.module.Class": the skeleton imports them
         strict: raise SkeletonError where the skeleton differs from the model
         verify: compare the skeleton with the model: True makes the bounded set of checks, "full" every one of
             the table, False none; `verified` is the old name
@@ -187,7 +187,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     """
     verified = verify if verified is None else renamed("skeleton", "verified", "verify", verified)
     with Progress(progress) as shown:
-        made = _skeleton(model, given(model, args, kwargs), more, module, tuple(leaves), origin, verified, shown)
+        made = _skeleton(model, given(model, args, kwargs), more, module, _classes(leaves), origin, verified, shown)
         if prove and made.report.good:
             shown("comparing the calls of torch for all sizes")
             made.prove()
@@ -195,6 +195,14 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
     return made
+
+
+def _classes(leaves: Iterable[type | str]) -> tuple[type, ...]:
+    """The classes that are named."""
+    from ._specs import class_named
+    if isinstance(leaves, (str, type)):
+        raise TypeError(f"leaves is a list of classes or of their names, not {leaves!r} alone")
+    return tuple(class_named(leaf) if isinstance(leaf, str) else leaf for leaf in leaves)
 
 
 def closing_line(made: Skeleton, verified: bool | str = True) -> str:
@@ -212,6 +220,8 @@ def closing_line(made: Skeleton, verified: bool | str = True) -> str:
 def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: str | None, leaves: tuple[type, ...],
               origin: str, verified: bool | str, progress: Callable[[str], None]) -> Skeleton:
     """The best that could be made, good or not; raises where nothing could."""
+    from ._wrappers import unwrapped, with_load_line
+    wrapped, prefix = model, unwrapped(model)[1]
     model = _readable(model, inputs)
     _refuse_functions(inputs)
     _refuse_unknown_leaves(model, leaves)
@@ -224,9 +234,12 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
         work.record_given(inputs)
         work.record_more(more, verified)
         try:
-            return work.finish(verified)
+            made = work.finish(verified)
         except Exception as error:
             raise error if type(error) is not Error else SkeletonError(str(error)) from None
+    if prefix and not module:
+        made.source = with_load_line(made.source, prefix, list(wrapped.state_dict()))
+    return made
 
 
 def _written_as_calls(synthesis: dict[str, Any]) -> list[str]:
@@ -236,13 +249,14 @@ def _written_as_calls(synthesis: dict[str, Any]) -> list[str]:
 
 
 def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
-    """The model itself, or what torch.compile was given; refuses what has no values."""
+    """The model itself, or what torch's wrappers hold; refuses what has no values."""
     import torch
 
     from . import _inputs
+    from ._wrappers import unwrapped
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"a skeleton is made of a torch.nn.Module, not of {type(model).__name__}")
-    model = dict(model.named_children()).get("_orig_mod", model)
+    model = unwrapped(model)[0]
     if any(torch.nn.parameter.is_lazy(t) for t in (*model.parameters(), *model.buffers())):
         _finish_lazy_modules(model, inputs)
     if any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
@@ -268,27 +282,16 @@ def _refuse_subclasses(named: Iterable[tuple[str, torch.Tensor]]) -> None:
         if kind in plain or (kind.__module__.split(".")[0] == "torch" and tensor.is_nested):
             continue
         raise SkeletonError(f"{place_of(kind)}: {name} is a {kind.__qualname__}, a subclass of torch.Tensor, "
-                            "whose operators can't be followed")
+                            "whose operators can't be followed; give the model plain tensors (t.as_subclass(torch.Tensor), "
+                            "or dequantised ones)")
 
 
 def _refuse_other_processes(model: torch.nn.Module) -> None:
-    """What holds a process group, or is of a class of torch.distributed, works together with other processes: nothing
-    of it runs alone."""
-    import torch
-    if not torch.distributed.is_available():
-        return
-    groups = (torch.distributed.ProcessGroup, torch.distributed.device_mesh.DeviceMesh)
-    for name, part in model.named_modules():
-        kinds = type(part).__mro__
-        held = next((key for key, value in vars(part).items() if isinstance(value, groups)), None) or next(
-            (c.__qualname__ for c in kinds if c.__module__.startswith("torch.distributed.")), None)
-        if held is None:
-            continue
-        kind = kinds[0]
-        inside = next((f"; make the skeleton of what it wraps, its .{child}" for child, _ in part.named_children()
-                       if child == "module"), "")
+    from ._wrappers import advice, parts_of_many
+    for name, part, held in parts_of_many(model):
+        kind = type(part)
         raise SkeletonError(f"{name or 'the model'} is a {kind.__module__}.{kind.__qualname__}, which works with other "
-                            f"processes ({held}){inside}")
+                            f"processes ({held}); {advice(part)}")
 
 
 def _refuse_functions(inputs: Inputs) -> None:
@@ -334,7 +337,7 @@ def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> Non
         owner = _owner(model, path)
         kind = f"{type(owner).__module__}.{type(owner).__qualname__}"
         why = ("has extra state (get_extra_state)" if last == "_extra_state"
-               else "keeps packed quantised weights" if kind.startswith("torch.ao.") or "packed" in key
+               else "keeps packed quantised weights (make the skeleton before they are quantised)" if kind.startswith("torch.ao.") or "packed" in key
                else "puts something else into its state_dict (by a hook or a state_dict() of its own)")
         raise SkeletonError(f"{key}: {kind} {why}: a skeleton has parameters and buffers alone")
     if missing := sorted(plain - found):

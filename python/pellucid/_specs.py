@@ -105,6 +105,15 @@ def _import(place: str) -> dict[str, Any]:
         raise SpecError(f"{place}: {error}") from error
 
 
+def class_named(path: str) -> type:
+    """The class of that dotted name, or of file.py:Class."""
+    place, _, name = path.rpartition(":" if ".py:" in path else ".")
+    found = _import(place).get(name) if place else None
+    if not isinstance(found, type):
+        raise SpecError(f"leaf {path}: there is no such class; write package.module.Class", usage=True)
+    return found
+
+
 def _split_call(text: str) -> tuple[str, str | None]:
     """"name(arguments)" -> name, arguments; without parentheses the arguments are None."""
     match = re.fullmatch(r"([\w.\-/]+?)(?:\((.*)\))?", text, re.S)

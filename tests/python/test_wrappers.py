@@ -1,0 +1,186 @@
+"""What people put around a model: seen through with its keys explained, or refused in words, and never slowly."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any, Callable
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch")
+pytest.importorskip("pellucid._pellucid", reason="needs the extension")
+from torch import nn  # noqa: E402
+
+import pellucid  # noqa: E402
+
+X = torch.randn(4, 16, generator=torch.Generator().manual_seed(0))
+distributed = pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch can't be distributed")
+
+
+def net() -> nn.Module:
+    return nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+
+
+@pytest.fixture
+def one_process(tmp_path):
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+def loaded(source: str, root: str, original: nn.Module) -> nn.Module:
+    """What the header's own line makes of the wrapped model."""
+    space: dict[str, Any] = {"original": original}
+    exec(source, space)
+    line = re.search(r"^# Use: (.*(?:\n#   model\..*)?)", source, re.M)
+    assert line is not None
+    exec(line[1].replace("\n#   ", " "), space)
+    return space["model"]
+
+
+def seen_through(original: nn.Module, prefix: str) -> None:
+    made = pellucid.skeleton(original, X, progress=False)
+    assert made.report.complete and f'removeprefix("{prefix}")' in made.source
+    model = loaded(made.source, made.root, original)
+    assert torch.equal(model.train(original.training)(X), original(X))
+
+
+@distributed
+@pytest.mark.parametrize("wrap, prefix", [
+    (lambda m: nn.parallel.DistributedDataParallel(m), "module."),
+    (lambda m: nn.parallel.DistributedDataParallel(torch.compile(m, backend="eager")), "module._orig_mod."),
+])
+def test_distributed_data_parallel_is_seen_through(one_process, wrap: Callable[[Any], Any], prefix: str) -> None:
+    seen_through(wrap(net()), prefix)
+
+
+@pytest.mark.parametrize("wrap, prefix", [
+    (nn.DataParallel, "module."),
+    (lambda m: torch.compile(m, backend="eager"), "_orig_mod."),
+    (torch.optim.swa_utils.AveragedModel, "module."),
+])
+def test_wrappers_of_one_process_are_seen_through(wrap: Callable[[Any], Any], prefix: str) -> None:
+    seen_through(wrap(net()), prefix)
+
+
+def test_a_hook_on_the_wrapper_is_not_lost() -> None:
+    """What the wrapper does beside the call of its child counts: the skeleton gives the same, or there is none."""
+    original = nn.DataParallel(net())
+    original.register_forward_hook(lambda module, args, result: result + 1)
+    try:
+        made = pellucid.skeleton(original, X, progress=False)
+    except pellucid.Error:
+        return
+    assert torch.equal(made.module().train()(X), original(X))
+
+
+def sharded(part: Callable[[Any], Any]) -> nn.Module:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    model = net()
+    fully_shard(part(model), mesh=init_device_mesh("cpu", (1,)))
+    return model
+
+
+def fully_sharded() -> nn.Module:
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    return FullyShardedDataParallel(net(), device_id=torch.device("cpu"))
+
+
+@distributed
+@pytest.mark.parametrize("make, words", [
+    (lambda: sharded(lambda m: m), r"make the skeleton before fully_shard\(\)"),
+    (lambda: sharded(lambda m: m[0]), r"0 is a .*FSDPLinear.*make the skeleton before fully_shard\(\)"),
+    (fully_sharded, r"make the skeleton before FSDP\("),
+])
+def test_sharded_models_are_refused_in_words(one_process, make: Callable[[], Any], words: str) -> None:
+    model, start = make(), time.monotonic()
+    with pytest.raises(pellucid.SkeletonError, match=words):
+        pellucid.skeleton(model, X, progress=False)
+    assert time.monotonic() - start < 10
+    assert model(X).shape == (4, 4), "the original still runs"
+
+
+class Around(nn.Module):
+    def __init__(self, wrap: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.body, self.head = wrap(net()), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+@pytest.mark.parametrize("wrap", [nn.DataParallel, lambda m: torch.compile(m, backend="eager")])
+def test_wrappers_inside_keep_their_keys(wrap: Callable[[Any], Any]) -> None:
+    assert pellucid.skeleton(Around(wrap), X, progress=False).report.complete
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x @ w.t()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g @ w * 2, g.t() @ x
+
+
+class Own(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(4, 16))
+
+    def forward(self, x):
+        return Doubled.apply(x, self.w)
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, reentrant: bool) -> None:
+        super().__init__()
+        self.body, self.reentrant = net(), reentrant
+
+    def forward(self, x):
+        from torch.utils.checkpoint import checkpoint
+        return checkpoint(self.body, x, use_reentrant=self.reentrant)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", [Own, lambda: Checkpointed(False), lambda: Checkpointed(True)])
+def test_functions_with_gradients_of_their_own(make: Callable[[], Any]) -> None:
+    assert pellucid.skeleton(make(), X, progress=False).report.complete
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+class Carries(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(4, 16).as_subclass(Marked))
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.w)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make, words", [
+    (lambda: torch.ao.quantization.quantize_dynamic(net().eval(), {nn.Linear}, dtype=torch.qint8),
+     "packed quantised weights .make the skeleton before they are quantised"),
+    (Carries, r"w is a Marked, .*; give the model plain tensors"),
+])
+def test_what_holds_other_weights_is_refused_in_words(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(pellucid.SkeletonError, match=words):
+        pellucid.skeleton(make(), X, progress=False)
+
+
+def test_leaves_by_name() -> None:
+    made = pellucid.skeleton(nn.Sequential(nn.Linear(16, 4)), X, leaves=["torch.nn.Linear"], progress=False)
+    assert made.report.good
+    with pytest.raises(ValueError, match="no such class"):
+        pellucid.skeleton(net(), X, leaves=["torch.nn.Nothing"], progress=False)
+    with pytest.raises(TypeError, match="a list of classes"):
+        pellucid.skeleton(net(), X, leaves="torch.nn.Linear", progress=False)
