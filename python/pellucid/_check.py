@@ -28,6 +28,7 @@ import hashlib
 import importlib.abc
 import importlib.machinery
 import json
+import linecache
 import os
 import random
 import select
@@ -645,6 +646,7 @@ def load_source(source: str, name: str = "pellucid_skeleton", path: str = "<skel
     module = types.ModuleType(name)
     module.__file__ = path
     sys.modules[name] = module  # dataclasses and pickling look their module up
+    linecache.cache[path] = (len(source), None, source.splitlines(True), path)  # torch.jit.script reads it
     exec(compile(source, path, "exec"), module.__dict__)
     return module
 

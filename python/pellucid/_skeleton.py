@@ -72,11 +72,8 @@ class Skeleton(Result):
 
     def module(self) -> torch.nn.Module:
         """The skeleton as a live module, in eval mode, with the original's weights."""
-        import linecache
-
         from . import _check
         path = f"<skeleton {self.root} {id(self):x}>"
-        linecache.cache[path] = (len(self.source), None, self.source.splitlines(True), path)
         name = f"pellucid_skeleton_{id(self):x}"
         module = vars(_check.load_source(self.source, name, path))[self.root]()
         module.load_state_dict(self.model.state_dict(), strict=True)
@@ -282,8 +279,8 @@ def _refuse_subclasses(named: Iterable[tuple[str, torch.Tensor]]) -> None:
         if kind in plain or (kind.__module__.split(".")[0] == "torch" and tensor.is_nested):
             continue
         raise SkeletonError(f"{place_of(kind)}: {name} is a {kind.__qualname__}, a subclass of torch.Tensor, "
-                            "whose operators can't be followed; give the model plain tensors (t.as_subclass(torch.Tensor), "
-                            "or dequantised ones)")
+                            "whose operators can't be followed; give the model plain tensors "
+                            "(t.as_subclass(torch.Tensor), or dequantised ones)")
 
 
 def _refuse_other_processes(model: torch.nn.Module) -> None:
@@ -337,7 +334,8 @@ def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> Non
         owner = _owner(model, path)
         kind = f"{type(owner).__module__}.{type(owner).__qualname__}"
         why = ("has extra state (get_extra_state)" if last == "_extra_state"
-               else "keeps packed quantised weights (make the skeleton before they are quantised)" if kind.startswith("torch.ao.") or "packed" in key
+               else "keeps packed quantised weights (make the skeleton before they are quantised)"
+               if kind.startswith("torch.ao.") or "packed" in key
                else "puts something else into its state_dict (by a hook or a state_dict() of its own)")
         raise SkeletonError(f"{key}: {kind} {why}: a skeleton has parameters and buffers alone")
     if missing := sorted(plain - found):

@@ -184,3 +184,40 @@ def test_leaves_by_name() -> None:
         pellucid.skeleton(net(), X, leaves=["torch.nn.Nothing"], progress=False)
     with pytest.raises(TypeError, match="a list of classes"):
         pellucid.skeleton(net(), X, leaves="torch.nn.Linear", progress=False)
+
+
+@torch.jit.script
+def scaled(x: torch.Tensor, by: float) -> torch.Tensor:
+    return x * by
+
+
+class Scripted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return scaled(self.fc(x), 0.5)
+
+
+class Compiles(torch.autograd.Function):
+    """As libraries of activations have it: the function is compiled, and a class calls it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return scaled(x, 3.0)
+
+    @staticmethod
+    def backward(ctx, g):
+        return scaled(g, 3.0)
+
+
+class ScriptedAround(nn.Module):
+    def forward(self, x):
+        return Compiles.apply(x)
+
+
+@pytest.mark.parametrize("make", [Scripted, ScriptedAround])
+def test_functions_that_torch_scripted(make: Callable[[], Any]) -> None:
+    assert pellucid.skeleton(make(), X, progress=False).report.complete
