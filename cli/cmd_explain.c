@@ -4,6 +4,10 @@ static const cli_option options[] = {
     { 'o', "output", "DIR", "keep all sources, graphs and guards there", NULL },
     { 0, "html", "FILE", "write a page instead: the three sources side by side, lines matched", NULL },
     { 0, "backend", "NAME", "of torch.compile: eager (the default), aot_eager, inductor or another", NULL },
+    { 0, "numerics", NULL,
+      "compare the numbers of each stage of the compiler with the model as written, bit by bit, and name the line "
+      "where they part",
+      NULL },
     CLI_OPTION_MODEL,
     CLI_OPTION_END,
 };
@@ -15,8 +19,15 @@ const cli_command cli_cmd_explain = {
     .about = "Builds the model that SPEC names (see `pellucid help skeleton`), compiles and calls it, and\n"
              "reports what was compiled, where the graph broke and why, and what was compiled again;\n"
              "then the source as written, what Dynamo generated and the graph, side by side. From\n"
-             "Python: pellucid.explain, and pellucid.prepare_debug to step through it in a debugger.",
-    .example = "$ pellucid explain timm:resnet18 --html explained.html",
+             "Python: pellucid.explain, and pellucid.prepare_debug to step through it in a debugger.\n"
+             "\n"
+             "With --numerics the model runs as written and with the backends eager, aot_eager and\n"
+             "inductor. Results and gradients are compared; for the first backend that differs, the line\n"
+             "whose inputs are equal and whose value is not is named, with your source line and the\n"
+             "kernel. Lines that make NaN or infinity of finite numbers are named, too. Exit code 4 if\n"
+             "anything differs or is not finite. From Python: pellucid.bisect_numerics.",
+    .example = "$ pellucid explain timm:resnet18 --html explained.html\n"
+               "$ pellucid explain timm:resnet18 --numerics",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -7,6 +7,7 @@
     audit, convert, extract      model files: what opening them would run; their tensors
     survey                       many model files, wherever they are: a table with a row each
     explain, prepare_debug, debug, link, install    what torch.compile made
+    bisect_numerics              the line where a compiled function's numbers part from the function as written
     decompile, dis, recompile, ast, format          bytecode and source
 
 What they return has a short repr, a text (str), a dict (to_dict) and a box in notebooks. Importing this package neither
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ._decompile import Decompiled, decompile, decompile_map, recompile
     from ._diff import Difference, diff
     from ._link import link
+    from ._numerics import Numerics, bisect_numerics
     from ._pellucid import format_source as format_source
     from ._pellucid import parse_json as parse_json
     from ._program import (Audit, Comparison, Disassembly, Syntax, Written, ast, audit, compare, convert, dis, extract,
@@ -40,10 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error", "Explanation",
-    "Recording", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax", "Tree",
-    "Written", "__version__", "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "diff",
-    "dis", "explain", "extract", "format", "install", "link", "prepare_debug", "recompile", "record", "scan",
-    "skeleton", "sketch", "survey", "tree", "uninstall", "verify",
+    "Numerics", "Recording", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax",
+    "Tree", "Written", "__version__", "ast", "audit", "bisect_numerics", "compare", "convert", "debug", "decompile",
+    "decompile_map", "diff", "dis", "explain", "extract", "format", "install", "link", "prepare_debug", "recompile",
+    "record", "scan", "skeleton", "sketch", "survey", "tree", "uninstall", "verify",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
@@ -52,6 +54,7 @@ _MODULES = {
     "_decompile": "Decompiled decompile decompile_map recompile",
     "_diff": "Difference diff",
     "_link": "link",
+    "_numerics": "Numerics bisect_numerics",
     "_program": "Audit Comparison Disassembly Syntax Written ast audit compare convert dis extract format",
     "_record": "Recording record",
     "_scan": "Scan scan",

@@ -269,6 +269,11 @@ def compiling_nothing() -> Iterator[None]:
         yield
 
 
+def inductor_config() -> Any:
+    """Inductor's settings, or None."""
+    return _find("torch._inductor.config")
+
+
 def bytecode_log() -> logging.Logger | None:
     """Where torch writes with TORCH_LOGS=+bytecode."""
     get = _find("torch._logging.getArtifactLogger")

@@ -117,6 +117,8 @@ def make_parser() -> Parser:
     command.add_argument("-o", "--output", metavar="DIR", help="keep all sources, graphs and guards there")
     command.add_argument("--html", metavar="FILE", help="write a page instead: the sources side by side, lines matched")
     command.add_argument("--backend", default="eager", metavar="NAME", help="of torch.compile (eager)")
+    command.add_argument("--numerics", action="store_true",
+                         help="compare the numbers of each stage, bit by bit, instead")
 
     command = add("survey", "look at many model files, wherever they are: a table with a row each")
     command.add_argument("sources", metavar="FILE|FOLDER|ADDRESS", nargs="+")
@@ -401,11 +403,18 @@ def run_sketch(options: argparse.Namespace) -> int:
 
 def run_explain(options: argparse.Namespace) -> int:
     from ._compiler import explain
+    from ._numerics import bisect_numerics
     with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
         progress("compiling it")
-        made = explain(subject.model, *subject.args, backend=options.backend, folder=options.output, **subject.kwargs)
+        if options.numerics:
+            numerics = bisect_numerics(subject.model, *subject.args, **subject.kwargs)
+        else:
+            made = explain(subject.model, *subject.args, backend=options.backend, folder=options.output,
+                           **subject.kwargs)
+    if options.numerics:
+        return say_numerics(numerics, options.json)
     if options.html:
         made.save(options.html)
     if options.json:
@@ -413,6 +422,14 @@ def run_explain(options: argparse.Namespace) -> int:
     elif not options.html:
         print(made.text, end="")
     return FINE
+
+
+def say_numerics(made: Any, as_json: bool) -> int:
+    """Exit code: what could not be compared is incomplete, even where all that could be is equal."""
+    print(json.dumps(made.to_dict()) if as_json else str(made), end="\n" if as_json else "")
+    if any(stage.differences or stage.gradients for stage in made.stages) or made.not_finite:
+        return FOUND
+    return FINE if made.equal else INCOMPLETE
 
 
 def run_survey(options: argparse.Namespace) -> int:
