@@ -297,12 +297,17 @@ def _refuse_functions(inputs: Inputs) -> None:
     import functools
     import types
 
+    import torch
+
     from ._library import name_of
 
     def look(value: Any, place: str, depth: int) -> None:
         if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)) and name_of(value) is None:
             raise SkeletonError(f"{place} is a function that the caller gives, and a skeleton would keep this one "
                                 "alone; give the model the function when it is built")
+        if isinstance(value, torch.nn.Module):
+            raise SkeletonError(f"{place} is a module that the caller gives ({type(value).__qualname__}), and a "
+                                "skeleton has no other's parts; make the skeleton of a module that holds both")
         items = (value.items() if isinstance(value, dict)
                  else enumerate(value) if isinstance(value, (list, tuple)) else ())
         for key, item in items if depth < 8 else ():

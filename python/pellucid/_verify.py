@@ -290,12 +290,16 @@ class Server:
     def judge(self, case: dict[str, str], patience: float) -> int | None:
         """The exit status of the case's process, None if it took too long. OSError where the server is gone."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(json.dumps(case) + "\n")
-        self.process.stdin.flush()
-        if not select.select([self.process.stdout], [], [], patience)[0]:
+        try:
+            self.process.stdin.write(json.dumps(case) + "\n")
+            self.process.stdin.flush()
+            if not select.select([self.process.stdout], [], [], patience)[0]:
+                self.stop()
+                return None
+            answer = self.process.stdout.readline()
+        except BaseException:  # interrupted: the answer that is still to come would be taken for the next case's
             self.stop()
-            return None
-        answer = self.process.stdout.readline()
+            raise
         if not answer:
             raise BrokenPipeError("the referee's process is gone")
         return int(answer)

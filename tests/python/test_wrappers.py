@@ -209,3 +209,25 @@ def test_a_text_can_be_scripted() -> None:
     from pellucid import _check
     text = "import torch\n\n\n@torch.jit.script\ndef twice(x):\n    return x * 2\n"
     assert torch.equal(_check.load_source(text, "text_that_is_scripted").twice(X), X * 2)
+
+
+class Residual(nn.Module):
+    def forward(self, x, sublayer):
+        return x + sublayer(x)
+
+
+def test_modules_that_callers_give_are_refused_in_words() -> None:
+    with pytest.raises(pellucid.SkeletonError, match=r"argument 2 is a module that the caller gives \(Linear\)"):
+        pellucid.skeleton(Residual(), (X, nn.Linear(16, 16)), progress=False)
+
+
+def test_an_interrupted_referee_answers_no_other_case(monkeypatch) -> None:
+    from pellucid import _verify
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+    with monkeypatch.context() as patched:
+        patched.setattr(_verify.select, "select", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pellucid.skeleton(net(), X, progress=False)
+    assert pellucid.skeleton(net(), X, progress=False).report.complete
