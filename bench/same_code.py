@@ -170,8 +170,15 @@ class Graph:
                 split.setdefault(place(ins.offset), len(self.steps))
                 self.steps.append((*step, handler))
         self.at = split
+        self._store_once()
         self._keep_or_pop()
         self._lead_on()
+
+    def _store_once(self):
+        """Of two stores in one variable the first is a POP_TOP: 3.13 and later see that within a line only."""
+        for i, (step, after) in enumerate(zip(self.steps, self.steps[1:])):
+            if V >= (3, 13) and step[0] == after[0] == "STORE_FAST" and step[1] == after[1]:
+                self.steps[i] = ("POP_TOP", None, *step[2:])
 
     def _keep_or_pop(self):
         """COPY; test; POP_TOP is what older compilers had an instruction for."""

@@ -1049,6 +1049,7 @@ pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
     norm.forward_tests = traits_of[insns->code->version].forward_tests;
     pel_norm_patterns(&norm);
     pel_canon *canon = relay(&norm);
+    pel_norm_thrown_values(ctx, canon);
     if (!plainly) pel_norm_copies(ctx, canon);
     pel_norm_finally(ctx, canon);
     pel_norm_exits(ctx, canon, plainly);

@@ -107,3 +107,37 @@ void pel_norm_copies(pel_ctx *ctx, pel_canon *c) {
     pel_canon_compact(ctx, c, gone, NULL);
     pel_canon_sweep(ctx, c);
 }
+
+/* The instructions before a place that are the same as those from it on and end the path: how many, 0 if none. */
+static uint32_t twin_before(const pel_canon *c, uint32_t at) {
+    for (uint32_t length = 2; length <= MAX_COPY && length <= at && at + length <= c->n_main; length++) {
+        const pel_ins *end = &c->at[at - 1];
+        if (!ends_path(end) && end->op != PEL_I_JUMP) return 0;
+        if (length > 2 && c->at[at - length + 1].is_target) return 0;
+        bool is_same = c->at[at - length].op == PEL_I_POP;
+        for (uint32_t i = 0; i < length && is_same; i++) {
+            const pel_ins *a = &c->at[at - length + i], *b = &c->at[at + i];
+            is_same = pel_norm_same_ins(a, b) && a->target == b->target && a->cover == b->cover;
+        }
+        if (is_same) return length;
+    }
+    return 0;
+}
+
+/* `a and b()` as a statement at the end of a path: each outcome is thrown away in a copy of its own. They become one,
+ * which the first value falls into. */
+void pel_norm_thrown_values(pel_ctx *ctx, pel_canon *c) {
+    pel_canon_finish(c);
+    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
+    for (uint32_t i = 0; i < c->n_main; i++) {
+        uint32_t to = c->at[i].target;
+        if ((c->at[i].op != PEL_I_JFP && c->at[i].op != PEL_I_JTP) || to <= i || to >= c->n_main) continue;
+        uint32_t length = c->at[to].op == PEL_I_POP ? twin_before(c, to) : 0;
+        if (!length || to - length <= i) continue;
+        for (uint32_t k = to - length; k < to; k++) gone[k] = true;
+        changed = true;
+    }
+    if (!changed) return;
+    pel_canon_compact(ctx, c, gone, NULL);
+    pel_canon_sweep(ctx, c);
+}

@@ -802,10 +802,12 @@ static bool meets(const event *a, const event *b) {
 
 static bool is_value(event_kind kind) { return kind >= EV_LOAD && kind <= EV_LAST_VALUE; }
 
-/* Jumps, and the last steps of leaving something, may be outside of the range that their statement covers. */
+/* Jumps, values that are there already, and the last steps of leaving something may be outside of the range that their
+ * statement covers. */
 static bool shows_cover(event_kind kind) {
-    return !is_value(kind) && kind != EV_RETURN && kind != EV_RERAISE && kind != EV_TEST && kind != EV_WITH_EXIT &&
-           kind != EV_FINALLY;
+    bool is_made = kind == EV_ATTR || kind == EV_SUBSCR || kind == EV_CALL || kind == EV_BINARY || kind == EV_COMPARE;
+    return (is_made || !is_value(kind)) && kind != EV_RETURN && kind != EV_RERAISE && kind != EV_TEST &&
+           kind != EV_WITH_EXIT && kind != EV_FINALLY;
 }
 
 static bool returns_none(const pel_canon *c, uint32_t at) {

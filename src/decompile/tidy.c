@@ -308,15 +308,18 @@ static void declarations(pel_lift *l, pel_nodes *body) {
     }
 }
 
-/* Names from around that nothing here uses are there because somebody wrote `nonlocal`. */
+/* Names from around that nothing here uses are there because somebody wrote `nonlocal`, or used them in code that the
+ * compiler removed. A call of super() may take `__class__` without an instruction that says so. */
 static void unused_names(pel_lift *l) {
     for (uint32_t k = 0; k < l->code->freevars.n; k++) {
         pel_name name = l->code->freevars.at[k];
-        bool used = pel_name_is(name, "__class__") || pel_name_is(name, "__classdict__") || name->text[0] == '.';
+        bool is_class = pel_name_is(name, "__class__");
+        bool used = pel_name_is(name, "__classdict__") || name->text[0] == '.';
         for (uint32_t i = 0; i < l->c->n && !used; i++) {
             uint8_t op = l->c->at[i].op;
             used = (op == PEL_I_LOAD || op == PEL_I_STORE || op == PEL_I_DELETE || op == PEL_I_CELL) &&
-                   l->c->at[i].name == name;
+                   (l->c->at[i].name == name || (is_class && pel_name_is(l->c->at[i].name, "super")));
+            used |= op == PEL_I_SUPER && is_class;
         }
         if (!used) pel_push(l->ctx, &l->declared, name);
     }
