@@ -205,6 +205,7 @@ typedef struct pel_asked {
     bool objects;            /* or its objects being of the classes that they were of */
     bool there;              /* or being something at all */
     bool is_rank_open;       /* which can't be asserted of all of them: questions stay in the text */
+    bool is_rank_computed;   /* some call leaves out dimensions of size 1: of what is made, sizes decide it */
     bool is_type_open;       /* nor the types of what is in given containers and objects */
     bool trained, evaluated; /* runs in train mode, in eval mode */
 } pel_asked;

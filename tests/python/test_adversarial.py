@@ -221,8 +221,11 @@ def tried(text: str, folder: pathlib.Path, how: str, name: str = "program") -> t
     return "fine", f"{raised} of {ran} calls raise; {lenient} answered where the model raises", made.source
 
 
-CASES = [(name, "single") for name in PROGRAMS] + [pytest.param(name, how, marks=pytest.mark.slow) for how in (
-    "given", "verified") for name in list(PROGRAMS)[::6]]
+# Different in silence where several sizes were recorded:
+MORE_SIZES = [(name, "verified") for name in PROGRAMS if "size_test_in_line" in name]
+SLOW = [pytest.param(name, how, marks=pytest.mark.slow) for how in ("given", "verified")
+        for name in list(PROGRAMS)[::6]]
+CASES = [(name, "single") for name in PROGRAMS] + MORE_SIZES + SLOW
 
 
 @pytest.mark.filterwarnings("ignore")

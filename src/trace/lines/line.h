@@ -32,6 +32,7 @@ typedef struct pel_straight_reads { /* what was asked of tensors: lines/reads.c 
     pel_id grad_mode;               /* whether gradients were on around the line; 0: it does not switch that */
     bool some_size, tested_type, wrote_type;
     bool kinds;       /* of which type something is */
+    bool decides;     /* which way it went, or a number, may hang on how large a size is */
     pel_name other;   /* an attribute of which nothing is known */
     uint32_t n_given; /* tensors that the function got: the first ones */
 } pel_straight_reads;

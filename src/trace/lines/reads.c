@@ -30,6 +30,23 @@ static bool asks_type(pel_str function) {
 
 static bool compares(uint16_t op) { return op == PEL_OP_COMPARE_OP || op == PEL_OP_IS_OP || op == PEL_OP_CONTAINS_OP; }
 
+/* Whether a number that was pushed may be a size, or computed from one: constants, attributes of modules and how many
+ * dimensions there are don't hang on it. */
+static bool may_be_size(const pel_insn *insn, const pel_value *library, const pel_value *made) {
+    if (!pel_value_is_number(made) && made->kind != PEL_V_SIZE && made->kind != PEL_V_TUPLE) return false;
+    if (insn->op == PEL_OP_LOAD_CONST || insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_GLOBAL) return false;
+    return insn->op != PEL_OP_CALL || !library || !pel_str_is(library->text, "len");
+}
+
+/* n > 3, `if n % 2`, max(n, 3): sizes that no run had could go another way. */
+static bool decides_by_size(const pel_insn *insn, const bool *sizes, const pel_value *below, const pel_value *made) {
+    if (insn->op == PEL_OP_COMPARE_OP || insn->op == PEL_OP_CONTAINS_OP)
+        return (sizes[0] || sizes[1]) && made->kind == PEL_V_CONST;
+    if (made->kind == PEL_V_LIBRARY) return pel_str_is(made->text, "max") || pel_str_is(made->text, "min");
+    bool is_jump = insn->op == PEL_OP_POP_JUMP_IF_FALSE || insn->op == PEL_OP_POP_JUMP_IF_TRUE;
+    return is_jump && sizes[1] && pel_value_is_number(below);
+}
+
 static void note_size(pel_straight *x, pel_id tensor) {
     if (tensor)
         pel_map_set(x->ctx, &x->reads.sizes, tensor, 1);
@@ -105,6 +122,7 @@ static void see_activation(pel_straight *x, pel_id id) {
     const pel_activation *activation = &x->log->activations.at[id];
     const pel_author *author = &x->w->s->authors[activation->code];
     pel_id below = 0, asked = 0;
+    bool sizes[2] = { false, false };                          /* whether the last two values may be sizes */
     const pel_value *library = NULL;                           /* the last that was named */
     bool has_type = false, is_tested = false, by_name = false; /* getattr was named, and not yet called */
     for (uint32_t i = 0; author->insns && i < activation->n_records; i++) {
@@ -112,8 +130,13 @@ static void see_activation(pel_straight *x, pel_id id) {
         const pel_insn *insn = pel_author_insn(author, record);
         if (insn && (insn->op == PEL_OP_BEFORE_WITH || insn->op == PEL_OP_LOAD_SPECIAL)) see_context(x, library);
         if (insn && insn->op == PEL_OP_MATCH_CLASS) x->reads.kinds = true;
+        if (record->kind == PEL_R_STEP && insn)
+            x->reads.decides |= decides_by_size(insn, sizes, pel_straight_at(x, below), pel_straight_at(x, 0));
         if (record->kind != PEL_R_PUSH || !insn) continue;
         const pel_value *made = pel_straight_at(x, record->value);
+        x->reads.decides |= decides_by_size(insn, sizes, pel_straight_at(x, below), made);
+        sizes[0] = sizes[1];
+        sizes[1] = may_be_size(insn, library, made);
         x->reads.kinds |= asks_kind(made);
         if (made->kind == PEL_V_LIBRARY) library = made;
         if (by_name && insn->op == PEL_OP_CALL) {
@@ -194,7 +217,27 @@ static pel_node *of_tensor(pel_straight *x, const pel_straight_named *named, con
     return pel_make_attribute(x->ctx, pel_copy(x->ctx, named->text), pel_intern_c(x->ctx, attribute), PEL_Load);
 }
 
-/* x.shape[1] == 4, for each size that was the same in all lanes; x.shape == (3, 4) if all were. */
+/* (4, 5, 7): the sizes that runs had, each once. */
+static pel_node *sizes_seen(pel_straight *x, const pel_straight_named *named, uint32_t d) {
+    pel_node *all = pel_node_new(x->ctx, PEL_Tuple);
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        bool is_new = true;
+        for (uint32_t k = 0; k < i && is_new; k++)
+            is_new = tensor_at(x, named, k)->shape[d] != tensor_at(x, named, i)->shape[d];
+        if (is_new) pel_nodes_push(x->ctx, &all->Tuple.elts, pel_make_int(x->ctx, tensor_at(x, named, i)->shape[d]));
+    }
+    return all;
+}
+
+static bool are_of_one_rank(const pel_straight *x, const pel_straight_named *named) {
+    for (uint32_t i = 1; i < x->n_lanes; i++)
+        if (tensor_at(x, named, i)->n_dims != tensor_at(x, named, 0)->n_dims) return false;
+    return true;
+}
+
+/* x.shape[1] == 4, for each size that was the same in all lanes; x.shape == (3, 4) if all were. Of a size that differed
+ * the line says by example what it does with it, unless it decided something by it: then only the sizes that runs had
+ * are known to go this way. */
 static void expect_sizes(pel_straight *x, const pel_straight_named *named, pel_nodes *tests) {
     const pel_log_tensor *first = tensor_at(x, named, 0);
     pel_nodes own = { 0 };
@@ -205,11 +248,15 @@ static void expect_sizes(pel_straight *x, const pel_straight_named *named, pel_n
             const pel_log_tensor *row = tensor_at(x, named, i);
             same = row->n_dims == first->n_dims && row->shape[d] == first->shape[d];
         }
-        if (!same) continue;
-        pel_node *value = pel_make_int(x->ctx, first->shape[d]);
-        pel_nodes_push(x->ctx, &all->Tuple.elts, value);
+        if (!same && !(x->reads.decides && are_of_one_rank(x, named))) continue;
         pel_node *size =
             pel_make_subscript(x->ctx, of_tensor(x, named, "shape"), pel_make_int(x->ctx, (int64_t)d), PEL_Load);
+        if (!same) {
+            pel_nodes_push(x->ctx, tests, pel_make_compare(x->ctx, size, PEL_In, sizes_seen(x, named, d)));
+            continue;
+        }
+        pel_node *value = pel_make_int(x->ctx, first->shape[d]);
+        pel_nodes_push(x->ctx, &all->Tuple.elts, value);
         pel_nodes_push(x->ctx, &own, pel_make_compare(x->ctx, size, PEL_Eq, pel_copy(x->ctx, value)));
     }
     if (own.n && own.n == first->n_dims)

@@ -120,16 +120,38 @@ pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pe
     return all != PEL_RANK_NONE && or_other ? PEL_RANK_OPEN : all;
 }
 
+/* Whether a tensor is one that a run was given, by itself. */
+static bool is_given_tensor(const pel_log *log, pel_id tensor) {
+    for (uint32_t r = 0; r < log->runs.n; r++) {
+        const pel_log_run *run = &log->runs.at[r];
+        for (uint32_t i = 0; i < run->n_args + run->n_kwargs; i++) {
+            pel_id id = i < run->n_args ? run->args[i] : run->kwargs[i - run->n_args].value;
+            const pel_value *value = pel_value_at(log, id);
+            if (value->kind == PEL_V_TENSOR && value->tensor == tensor) return true;
+        }
+    }
+    return false;
+}
+
+/* x.squeeze(): how many dimensions are left hangs on sizes, and so it may of whatever is made of it. */
+void pel_note_squeeze(pel_walk *w) {
+    if (w->s->asked.is_rank_computed) return;
+    w->s->asked.is_rank_computed = true;
+    w->s->facts.changed = true; /* what was folded before is asked again */
+}
+
 /* Whether the answer can be taken for granted: then it is. The weights' own does not hang on what callers give. */
 bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
-    bool is_weight = true;
-    for (uint32_t i = 0; i < front.n && is_weight; i++) {
+    bool is_weight = true, is_given = true;
+    for (uint32_t i = 0; i < front.n && (is_weight || is_given); i++) {
         const pel_value *value = pel_value_at(w->log, of->at[i]);
-        is_weight = value->kind == PEL_V_TENSOR && w->log->tensors.at[value->tensor].owner;
+        bool is_tensor = value->kind == PEL_V_TENSOR;
+        is_weight &= is_tensor && w->log->tensors.at[value->tensor].owner;
+        is_given &= is_tensor && is_given_tensor(w->log, value->tensor);
     }
     if (is_weight) return true;
     w->s->asked.rank = true;
-    return !w->s->asked.is_rank_open;
+    return !w->s->asked.is_rank_open && (is_given || !w->s->asked.is_rank_computed);
 }
 
 /* Which of them it was, or was computed from, is not known here. So if something in one of them may come with another

@@ -276,6 +276,7 @@ static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pe
     out->ambient = pel_library_ambient(path) || (!c->n_args && pel_library_asks_torch(path));
     bool for_effect = is_dotted && returned_none(w, front, c->val) && !pel_library_asks_settings(path);
     out->pure = pel_library_pure(path) && !for_effect;
+    if (pel_str_is(path, "torch.squeeze") && c->n_args == 1) pel_note_squeeze(w);
     if (pel_str_is(path, "len") && c->n_args == 1) out->settled = is_fixed_length(w, front, c->args[0].val);
 }
 
@@ -309,6 +310,7 @@ static void ask_method(pel_walk *w, pel_front front, const pel_call_site *c, nat
             (kind == PEL_V_TENSOR && is_rank) || (is_container && pel_is_constant(c->base->taint) && !is_asked_by_data);
     }
     if (is_rank && out->settled) out->settled = pel_ask_rank(w, front, c->base);
+    if (pel_name_is(name, "squeeze") && !c->n_args) pel_note_squeeze(w);
 }
 
 /* np.random.rand is a method of an object that the module holds. */

@@ -252,6 +252,7 @@ pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, 
 /* ---- given.c ---- */
 /* How many dimensions a tensor has, or its shape has items: false if that must stay a question. */
 bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of);
+void pel_note_squeeze(pel_walk *w); /* a call that leaves out dimensions, whichever have size 1 */
 /* Whether the text may take the type for granted: then the root asserts it. */
 bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of);
 /* given.get("mask"): another call may bring another one, a number or nothing. base: what a method is called of, or
