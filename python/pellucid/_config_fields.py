@@ -79,7 +79,7 @@ def _of_constructor(again: Callable[[], Subject]) -> Family | None:
         if isinstance(made, torch.nn.Module) and id(made) not in seen:
             own = inspect.unwrap(type(made).__init__)
             if getattr(own, "__code__", None) is code:
-                seen[id(made)] = made, dict(frame.f_locals)
+                seen[id(made)] = made, {name: unshared(value) for name, value in frame.f_locals.items()}
 
     before = sys.getprofile()
     sys.setprofile(watch)
@@ -95,11 +95,18 @@ def _of_constructor(again: Callable[[], Subject]) -> Family | None:
     training = subject.model.training
 
     def make(changes: dict[str, Any]) -> Subject:
-        args, kwargs = _changed(bound, changes)
+        args, kwargs = unshared(_changed(bound, changes))
         model = kind(*args, **kwargs).train(training)
         return Subject(model, subject.args, subject.kwargs, guess=subject.guess)
 
     return Family(dict(flat(arguments)), make, arguments)
+
+
+def unshared(value: Any) -> Any:
+    """Lists and dicts anew, with the same things in them: a constructor may take out what it has used."""
+    if type(value) in (list, tuple):
+        return type(value)(map(unshared, value))
+    return {key: unshared(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def _bound(signature: inspect.Signature, given: dict[str, Any]) -> inspect.BoundArguments:
