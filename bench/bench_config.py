@@ -102,7 +102,7 @@ def unseen(made: Any, subject: Any, make: Any, outcome: Any) -> str:
         return ""
     work.family = family
     joined = Joined(_config.body_of(made.source), outcome.fields, {})
-    numbers = {n: 3 * v if isinstance(v, int) and v >= 8 else v + 2 if isinstance(v, int) else v * 0.75
+    numbers = {n: 4 * v if isinstance(v, int) and v >= 8 else v + 3 if isinstance(v, int) else v * 0.625
                for n, v in outcome.fields.items()}
     changes: dict[str, Any] = {}
     best = None
