@@ -236,6 +236,26 @@ class Normed(nn.Module):
 
 def normed():
     return Normed().eval(), torch.randn(2, 3, 6, 6)
+
+class Greedy(nn.Module):
+    """Takes its arguments out of what it is given: a second call with the same objects would find nothing."""
+    def __init__(self, blocks, options, width=16):
+        super().__init__()
+        self.first = nn.Linear(6, width, bias=options.pop("bias"))
+        self.more = nn.ModuleList()
+        while blocks:
+            for row in blocks.pop(0):
+                self.more.append(nn.Linear(width, row.pop("hidden") * width))
+                self.more.append(nn.Linear(self.more[-1].out_features, width))
+
+    def forward(self, x):
+        x = self.first(x)
+        for layer in self.more:
+            x = layer(x).relu()
+        return x
+
+def greedy():
+    return Greedy([[{"hidden": 2}], [{"hidden": 3}]], {"bias": False}).eval(), torch.randn(2, 6)
 '''
 
 
@@ -297,6 +317,12 @@ def test_fields_that_fit_by_accident(source):
         x = torch.randn(2, 3, 6, 6)
         for mode in (True, False):
             assert torch.equal(original.train(mode)(x), twin.train(mode)(x)), (values, mode)
+
+
+def test_a_constructor_that_uses_up_its_arguments(source):
+    made, outcome, _ = made_of(source, "greedy")
+    assert list(outcome.fields) == ["width"] and not outcome.dropped, outcome.dropped
+    assert "3 * cfg.width" in made.source
 
 
 def test_the_referee_has_the_last_word(source, monkeypatch):
