@@ -31,5 +31,5 @@ def _with_variables(code: CodeType, more: tuple[str, ...], cells: tuple[str, ...
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"pellucid.depyf.code_transform has no {name}: it is a part of depyf's decompiler. Instructions: "
-                         "dis or pellucid.dis; text: pellucid.decompile")
+    raise AttributeError(f"pellucid.depyf.code_transform has no {name}: it is a part of depyf's decompiler. "
+                         "For instructions, see dis; for text, pellucid.decompile")

@@ -59,7 +59,7 @@ class Decompiler:
         and the code object has its name and lines.
         """
         try:
-            made = _decompile.recompile(_like(code_to_decompile, reference_code))
+            made = _decompile.recompile(_fitting(code_to_decompile, reference_code))
         except Error as error:
             raise DecompilationError(str(error)) from error
         if filepath_template is None:
@@ -87,8 +87,8 @@ def decompile(code: CodeType | Callable[..., Any]) -> str:
     return Decompiler(code).decompile()
 
 
-def _like(code: CodeType, reference: CodeType) -> CodeType:
-    """Closures are handed over by position: whoever takes the place of a function needs its free variables."""
+def _fitting(code: CodeType, reference: CodeType) -> CodeType:
+    """The code object, if it has the free variables of another: closures are handed over by position."""
     if code.co_freevars == reference.co_freevars:
         return code
     raise DecompilationError(f"{code.co_name} has the free variables {code.co_freevars}, not those of "
