@@ -41,6 +41,8 @@ typedef struct pel_loaded {
 void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into);
 /* The same for a file inside of a file. */
 void pel_load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into);
+/* Whether a name that a file gives leads to nothing but its own folder and what is below. */
+bool pel_is_safe_path(pel_str path);
 /* A file beside the one that is being loaded; false if there is none. */
 bool pel_open_beside(pel_ctx *ctx, const pel_loaded *out, pel_str name, pel_input *input);
 
@@ -99,7 +101,8 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
 
 bool pel_is_packed(pel_str bytes); /* in a way that io/unpack.h reads */
 void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
-bool pel_is_native(pel_str bytes); /* a program or library for the processor */
+bool pel_is_native(pel_str bytes); /* a program or library for a processor, or for a virtual machine */
+bool pel_is_script(pel_str bytes); /* a text whose first line names the program that runs it */
 bool pel_is_packed_otherwise(pel_str bytes);
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Reads those members that no loader has read and that somebody might unpickle, unpack or load. adopts_networks: their

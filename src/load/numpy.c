@@ -206,7 +206,6 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
     for (uint32_t i = 0; i < zip->members.n; i++) {
         const pel_zip_member *member = &zip->members.at[i];
         pel_str array = pel_str_cut(member->name, 0, member->name.len - 4);
-        pel_map_set(ctx, &out->read, member->offset, 1);
         if (member->method != 0 && member->size > MAX_ARRAY) {
             pel_build_unknown(&builder, array, PEL_STR("it is packed, and too large to be unpacked"));
             continue;
@@ -216,8 +215,9 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
                                 : pel_input_of(pel_zip_content(ctx, zip, member, MAX_ARRAY, &out->findings));
         if (!pel_is_npy(pel_input_head(ctx, &content))) {
             pel_build_unknown(&builder, array, PEL_STR("it is no array"));
-            continue;
+            continue; /* and is looked into as members of any archive are */
         }
+        pel_map_set(ctx, &out->read, member->offset, 1);
         add_array(&builder, out, array, &content, member->method == 0 ? zip->input : NULL, member->offset);
     }
     return true;
