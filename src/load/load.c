@@ -147,7 +147,7 @@ static void try_archive(pel_ctx *ctx, archive_job *job) {
 static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input) {
     static bool (*const loaders[])(pel_ctx *, pel_loaded *, pel_str,
                                    const pel_zip *) = { pel_load_torch_zip, pel_load_torch_export, pel_load_keras_zip,
-                                                        pel_load_npz };
+                                                        pel_load_skops, pel_load_npz };
     into->format = PEL_STR("zip archive");
     if (pel_load_zip_row(ctx, into, name, input)) return;
     const pel_zip *zip = pel_zip_read(ctx, input, &into->findings);

@@ -95,6 +95,7 @@ bool pel_is_keras_config(const pel_json_value *root);
 void pel_load_keras_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
 bool pel_is_npy(pel_str bytes);
 void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
+bool pel_load_skops(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 
 /* ---- files inside of files (inside.c) ---- */
@@ -138,6 +139,8 @@ pel_module *pel_build_module(pel_tree_builder *builder, pel_str path);
 /* Names that can't be split (empty parts, hundreds of parts) stay whole, at the root. */
 void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor);
 void pel_build_unknown(pel_tree_builder *builder, pel_str what, pel_str why);
+/* Every member that is named as an array, and is one. */
+void pel_add_arrays(pel_tree_builder *builder, pel_loaded *out, const pel_zip *zip);
 /* Something that is no tensor: the value as text. Beyond a limit it is only counted. */
 void pel_build_value(pel_tree_builder *builder, pel_str full_name, pel_str value);
 /* An argument of a module: a constant. */

@@ -259,6 +259,11 @@ def tflite(code: str) -> bytes:
     return bytes(out)
 
 
+def node(cls: str, module: str = "builtins", loader: str | None = None, **more: Any) -> dict[str, Any]:
+    """One object of a schema of skops."""
+    return {"__class__": cls, "__module__": module, "__loader__": loader or f"{cls.capitalize()}Node"} | more
+
+
 def notebook(*lines: str) -> bytes:
     cell = {"cell_type": "code", "source": list(lines), "outputs": [], "metadata": {}, "execution_count": None}
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}).encode()
@@ -862,36 +867,6 @@ def containers() -> dict[str, Maker]:
             ("MAR-INF/MANIFEST.json", json.dumps({"model": {"handler": "h.py"}})),
             ("h.py", "import os\nos.system('id')\n"),
         ),
-        "x.skops": lambda: archive(
-            (
-                "schema.json",
-                json.dumps(
-                    {
-                        "__class__": "methodcaller",
-                        "__module__": "operator",
-                        "__loader__": "OperatorFuncNode",
-                        "attrs": {},
-                        "__id__": 1,
-                        "protocol": 1,
-                        "_skops_version": "0.11",
-                    }
-                ),
-            )
-        ),
-        "own.skops": lambda: archive(
-            (
-                "schema.json",
-                json.dumps(
-                    {
-                        "__class__": "system",
-                        "__module__": "os",
-                        "__loader__": "FunctionNode",
-                        "content": {"module_path": "os", "function": "system"},
-                        "_skops_version": "0.11",
-                    }
-                ),
-            )
-        ),
         "r.rds": lambda: gzip.compress(b"X\n\0\0\0\3\0\4\2\0\0\3\5\0" + bytes(40)),
         "java.ser": lambda: b"\xac\xed\0\5sr\0\x11java.util.HashMap" + bytes(40),
         "ape.llamafile": lambda: b"MZqFpD='\n" + bytes(200),
@@ -940,6 +915,82 @@ def hidden() -> dict[str, Maker]:
     for first in range(32, 127):  # what a weak mark may be taken for
         out[f"begins{first}.jinja"] = lambda c=first: b"0123456" + bytes([c]) + b"{{ x.__init__.__globals__ }}"
     return out
+
+
+def skops() -> dict[str, Maker]:
+    """schema.json of skops: each node names a class, and a loader that does something else with it."""
+    plain = node("dict", content={})
+    args = node("tuple", content=[node("str", loader="JsonNode", content='"id"')])
+    system, foreign = ("system", "posix"), ("Thing", "evil")
+    state = node(
+        "dict", content={"a": node(*foreign, loader="ObjectNode", content=plain)}, key_types=node("list", content=[])
+    )
+    nodes: dict[str, dict[str, Any]] = {
+        "function": node(*system, loader="FunctionNode"),
+        "old_function": node(
+            "log", "numpy", loader="FunctionNode", content={"module_path": "posix", "function": "system"}
+        ),
+        "type": node(*system, loader="TypeNode"),
+        "object": node(*foreign, loader="ObjectNode", content=plain),
+        "inside": node("Pipeline", "sklearn.pipeline", loader="ObjectNode", content=state),
+        "constructor": node(*system, loader="ConstructorFromReduceNode", content=args),
+        "tree": node(*system, loader="TreeNode", __reduce__={"args": args}, content=plain),
+        "loss": node(*system, loader="LossNode", __reduce__={"args": args}, content=plain),
+        "loss_args": node(
+            "CyHalfSquaredError",
+            "sklearn._loss._loss",
+            loader="LossNode",
+            content=plain,
+            __reduce__={"args": node("tuple", content=[node(*system, loader="FunctionNode")])},
+        ),
+        "operator": node("methodcaller", "operator", loader="OperatorFuncNode", attrs=args),
+        "attrgetter": node("attrgetter", "operator", loader="OperatorFuncNode", attrs=args),
+        "operator_of": node(*system, loader="OperatorFuncNode", attrs=args),
+        "method": node("list", loader="MethodNode", content={"func": "__class__", "obj": node("list", content=[])}),
+        "method_of": node(
+            *foreign, loader="MethodNode", content={"func": "x", "obj": node(*foreign, loader="ObjectNode")}
+        ),
+        "partial": node(
+            "partial",
+            "functools",
+            loader="PartialNode",
+            content={"func": node(*system, loader="FunctionNode"), "args": args, "kwds": plain, "namespace": plain},
+        ),
+        "default": node(
+            "defaultdict",
+            "collections",
+            loader="DefaultDictNode",
+            content={"main": plain, "default_factory": node(*system, loader="TypeNode")},
+        ),
+        "dict": node(*foreign, loader="DictNode", content={}, key_types=node("list", content=[])),
+        "key_types": node("dict", content={}, key_types=node("list", content=[node(*system, loader="TypeNode")])),
+        "list": node(*system, loader="ListNode", content=[]),
+        "set": node(*system, loader="SetNode", content=[]),
+        "tuple": node(*system, loader="TupleNode", content=[]),
+        "array": node(*system, loader="NdArrayNode", type="numpy", file="a.npy"),
+        "array_items": node(
+            "ndarray", "numpy", loader="NdArrayNode", type="json", content=[node(*system, loader="TypeNode")]
+        ),
+        "masked": node(
+            "MaskedArray", "numpy.ma", loader="MaskedArrayNode", content={"data": node(*system, loader="TypeNode")}
+        ),
+        "random": node(*system, loader="RandomStateNode", content=plain),
+        "generator": node(
+            "fork", "posix", loader="RandomGeneratorNode", content={"bit_generator": plain, "seed_seq": plain}
+        ),
+        "dtype": node("dtype", "numpy", loader="DTypeNode", content=node(*system, loader="TypeNode")),
+        "unknown_loader": node("dict", loader="EvilNode", content=plain),
+        "cached": node(
+            "tuple", content=[node(*foreign, loader="ObjectNode", __id__=7), node("x", loader="CachedNode", __id__=7)]
+        ),
+    }
+    numbers = ("a.npy", npy("'<f4'", bytes(4)))
+    return {
+        f"{name}.skops": lambda root=root: archive(
+            numbers, ("schema.json", json.dumps(root | {"protocol": 2, "_skops_version": "0.16"}))
+        )
+        for name, root in nodes.items()
+    }
 
 
 def graphs() -> dict[str, Maker]:
@@ -1185,7 +1236,7 @@ EXPECT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("java.ser", "r.rds"), ("unknown", "serialized objects of other languages: no loader of models opens them")
     ),
-    **dict.fromkeys(("core_ml", "mlpackage", "own.skops", "x.skops"), ("unknown", "no reader yet")),
+    **dict.fromkeys(("core_ml", "mlpackage"), ("unknown", "no reader yet")),
     "seven.7z": ("unknown", "an archive under its own name, whose content is not listed: it must be unpacked first"),
     **dict.fromkeys(
         ("docker", "makefile", "mlproject", "package_json", "shell", "vscode"),
@@ -1221,7 +1272,7 @@ EXPECT: dict[str, tuple[str, str]] = {
     },
     **{f"tf_{op}/saved_model.pb": ("harmless", "it only computes") for op in ("Copy", "ShardedFilename")},
 }
-HOSTILE: dict[str, Maker] = gadgets() | states() | opcodes() | containers() | hidden() | graphs()
+HOSTILE: dict[str, Maker] = gadgets() | states() | opcodes() | containers() | hidden() | skops() | graphs()
 
 
 def folders() -> dict[str, dict[str, bytes]]:

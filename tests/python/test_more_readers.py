@@ -7,6 +7,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import zipfile
 from typing import Any
 
 import pytest
@@ -215,3 +216,22 @@ def test_keras_names_and_optimizer(pellucid, tmp_path):
         assert {name: shape for name, shape in found.items() if not name.startswith("optimizer")} == wanted
         text = pellucid("tree", tmp_path / f"net.{ending}").out
         assert f"{sum(weight.numpy().size for weight in net.weights)} elements in {len(wanted)} tensors;" in text
+
+
+# ---- skops ----
+
+def test_skops(pellucid, tmp_path):
+    """A file that skops saved is harmless, and its arrays are listed; one other name in it is seen."""
+    sample = pathlib.Path(__file__).parent.parent.parent / "fuzz" / "corpus" / "model" / "scaler.skops"
+    assert verdict(pellucid, sample) == ("harmless", set())
+    assert len(tensors_of(pellucid, sample)) == 4
+    with zipfile.ZipFile(sample) as made:
+        members = {name: made.read(name) for name in made.namelist()}
+    for old, new, expected in [(b'"StandardScaler"', b'"MyScaler"', "suspicious"), (b'"sklearn.preprocessing._data"',
+                               b'"subprocess"', "dangerous"), (b'"ObjectNode"', b'"NewNode"', "suspicious")]:
+        schema = members["schema.json"].replace(old, new)
+        assert schema != members["schema.json"]
+        with zipfile.ZipFile(tmp_path / "x.skops", "w") as made:
+            for name, content in members.items():
+                made.writestr(name, schema if name == "schema.json" else content)
+        assert verdict(pellucid, tmp_path / "x.skops")[0] == expected
