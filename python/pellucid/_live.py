@@ -77,6 +77,8 @@ def make_parser() -> Parser:
                          help="compare the ATen calls of both forwards for all sizes, too")
     command.add_argument("--config", action="store_true",
                          help="build the model in other sizes, too: those that can change become fields of a Config")
+    command.add_argument("--shapes", choices=("none", "few", "all"), default="none",
+                         help="shapes in comments, as every run showed them; few: where a reader asks for them (none)")
     command.add_argument("--dump", metavar="PASS", choices=("config",),
                          help="of a trace: the program after a pass; config: which numbers --config found to be what")
     command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
@@ -176,6 +178,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         subject = load_subject(options, with_inputs=True)
         made = make_skeleton(options, subject, [] if options.given_only else None, progress)
         dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
+        made.add_shapes(options.shapes)
     if options.dump:
         sys.stdout.write(dump + "\n")
         return FINE if made.report.good else FOUND
@@ -227,6 +230,7 @@ def _finish_script(options: argparse.Namespace, watch: Any, path: str) -> tuple[
     with row.as_called(), stdout_kept(), Progress() as progress:
         more = [] if options.given_only else row.further_calls() or None
         made = make_skeleton(options, subject, more, progress)
+        made.add_shapes(options.shapes)
         return write_skeleton(options, subject, made)
 
 
