@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._decompile import Decompiled, decompile, decompile_map, recompile
     from ._diff import Difference, diff
     from ._link import link
+    from ._meta import without_weights
     from ._numerics import Numerics, bisect_numerics
     from ._pellucid import format_source as format_source
     from ._pellucid import parse_json as parse_json
@@ -46,6 +47,7 @@ __all__ = [
     "Tree", "Written", "__version__", "ast", "audit", "bisect_numerics", "compare", "convert", "debug", "decompile",
     "decompile_map", "diff", "dis", "explain", "extract", "format", "install", "link", "prepare_debug", "recompile",
     "record", "scan", "skeleton", "sketch", "survey", "tree", "uninstall", "verify",
+    "without_weights",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
@@ -54,6 +56,7 @@ _MODULES = {
     "_decompile": "Decompiled decompile decompile_map recompile",
     "_diff": "Difference diff",
     "_link": "link",
+    "_meta": "without_weights",
     "_numerics": "Numerics bisect_numerics",
     "_program": "Audit Comparison Disassembly Syntax Written ast audit compare convert dis extract format",
     "_record": "Recording record",

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ._contract import read_contract
 from ._given import given
-from ._skeleton import SkeletonError, Workshop, _readable
+from ._skeleton import SkeletonError, _readable, _workshop
 from ._verdict import Check, Report
-from ._verify import verify as referee
 
 if TYPE_CHECKING:
     import torch
@@ -38,7 +37,8 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
     inputs = given(model, args, kwargs)
     contract = read_contract(source)
     root = root or (contract["root"] if contract else _last_class(source))
-    work = Workshop(_readable(model, inputs), module, (), "", progress or (lambda text: None))
+    device = "meta" if contract is not None and contract.get("verify") == "structure" else None
+    work = _workshop(device)(_readable(model, inputs, device), module, (), "", progress or (lambda text: None))
     work.full = full if full is not None else contract is not None and contract.get("verify") == "full"
     work.records = False
     with work:
@@ -49,9 +49,9 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
         work.state.restore()
         devices = work._devices(source)
         report = work.report
-        report.checks = referee(work.model, source, root, work.sequences, _packages(source)) + report.checks + devices
+        report.checks = work.verified(source, root, _packages(source)) + report.checks + devices
         report.runs = [row["about"] for rows in work.sequences for row in rows if "about" in row]
-        report.level = "full" if work.full else "default"
+        report.level = work.level or ("full" if work.full else "default")
     if contract is not None:
         report.checks += broken_claims(contract, report)
     else:

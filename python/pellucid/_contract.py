@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MARK = "# pellucid: "
 MAX_TEXT = 60  # characters of a value
+SAME_CALLS = ("by structure, NOT by values: on the meta device the same ATen calls as the original (overloads, "
+              "arguments, constants, dtypes, shapes, strides) on the recorded input")
 
 
 # ---- runs in words ----
@@ -105,7 +107,7 @@ def in_words(report: Report) -> str:
         return "not run"
     parts = []
     if report.status("recorded") == "passed":
-        parts.append("bit-equal on the recorded input")
+        parts.append(SAME_CALLS if report.level == "structure" else "bit-equal on the recorded input")
     parts += _groups(report)
     if not parts:
         parts.append("nothing is equal")
@@ -183,7 +185,7 @@ def _not_compared(report: Report) -> dict[str, str]:
     from ._verdict import FACETS, RULES, base_name
     ran = {base_name(c.name) for c in report.checks if c.status != "skipped"}
     skipped = {c.name: c for c in report.checks if c.status == "skipped"}
-    shown = {}
+    shown = {"values": "there were none"} if report.level == "structure" else {}
     for rule in RULES.values():
         check = next((c for name, c in skipped.items() if base_name(name) == rule.name), None)
         unsaid = not rule.phrase or rule.when != "default" or rule.name in ("train", "eval", "more", *FACETS)

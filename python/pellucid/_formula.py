@@ -19,6 +19,11 @@ _SMALL = 16  # elements that may stand in the code as they are
 
 def describe(tensor: torch.Tensor) -> tuple[str, str]:
     """(formula, data): an expression of torch, or compressed elements as base64 text; the other is empty."""
+    if tensor.is_meta:
+        from ._meta import values_of
+        if (known := values_of(tensor)) is None:
+            return "", ""  # who needs it says so
+        tensor = known
     tensor = tensor.detach().cpu()
     if tensor.layout is not torch.strided or tensor.is_quantized:
         return "", ""

@@ -75,10 +75,10 @@ def make_parser() -> Parser:
                          help="which checks are made; full: every one of the table")
     command.add_argument("--prove", action="store_true",
                          help="compare the ATen calls of both forwards for all sizes, too")
+    command.add_argument("--device", choices=("meta",),
+                         help="meta: without values, of a model too large to run; compared by its calls of ATen")
     command.add_argument("--config", action="store_true",
                          help="build the model in other sizes, too: those that can change become fields of a Config")
-    command.add_argument("--shapes", choices=("none", "few", "all"), default="none",
-                         help="shapes in comments, as every run showed them; few: where a reader asks for them (none)")
     command.add_argument("--dump", metavar="PASS", choices=("config",),
                          help="of a trace: the program after a pass; config: which numbers --config found to be what")
     command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
@@ -157,7 +157,7 @@ def stdout_kept() -> Iterator[None]:
 
 def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
     from . import _specs
-    subject = _specs.load(options.spec)
+    subject = _specs.load(options.spec, getattr(options, "device", None))
     if with_inputs:
         _specs.give_inputs(subject, options.input, options.inputs)
     return subject
@@ -178,7 +178,6 @@ def run_skeleton(options: argparse.Namespace) -> int:
         subject = load_subject(options, with_inputs=True)
         made = make_skeleton(options, subject, [] if options.given_only else None, progress)
         dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
-        made.add_shapes(options.shapes)
     if options.dump:
         sys.stdout.write(dump + "\n")
         return FINE if made.report.good else FOUND
@@ -230,7 +229,6 @@ def _finish_script(options: argparse.Namespace, watch: Any, path: str) -> tuple[
     with row.as_called(), stdout_kept(), Progress() as progress:
         more = [] if options.given_only else row.further_calls() or None
         made = make_skeleton(options, subject, more, progress)
-        made.add_shapes(options.shapes)
         return write_skeleton(options, subject, made)
 
 
@@ -239,7 +237,7 @@ def make_skeleton(options: argparse.Namespace, subject: Any, more: list[Any] | N
     return skeleton(subject.model, subject.args, subject.kwargs, more=more, module=options.module, leaves=options.leaf,
                     strict=False, origin=subject.origin,
                     verify="full" if options.verify == "full" else not options.no_verify, prove=options.prove,
-                    progress=progress)
+                    progress=progress, device=options.device)
 
 
 def give_config(options: argparse.Namespace, subject: Any, made: Any, progress: Any) -> str:
@@ -286,6 +284,9 @@ def write_skeleton(options: argparse.Namespace, subject: Any, made: Any) -> tupl
 
 def run_verify(options: argparse.Namespace) -> int:
     from ._again import verify
+    from ._contract import read_contract
+    with open(options.file, encoding="utf-8") as file:
+        options.device = "meta" if (read_contract(file.read()) or {}).get("verify") == "structure" else None
     with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)

@@ -7,10 +7,10 @@ needs none. The referee enters train mode by train() and eval mode by eval(), so
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
-if TYPE_CHECKING:
-    import torch
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def _state(model: torch.nn.Module) -> dict[Any, Any]:
@@ -25,6 +25,17 @@ def _state(model: torch.nn.Module) -> dict[Any, Any]:
     return found
 
 
+class Computes(TorchDispatchMode):
+    """Whether anything is computed."""
+
+    any = False
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        self.any = True
+        return function(*args, **(kwargs or {}))
+
+
 class Trial:
     """A model that is put back as it was handed over, weights too: some models merge or split them in train(), through
     .data, which no version counts."""
@@ -35,8 +46,7 @@ class Trial:
         self.weights = [(t, t.detach().clone()) for t in (*model.parameters(), *model.buffers())]
 
     def changed(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        import torch
-        return [(t, kept) for t, kept in self.weights if not torch.equal(t.detach(), kept)]
+        return [(t, kept) for t, kept in self.weights if not t.is_meta and not torch.equal(t.detach(), kept)]
 
     def put_back(self) -> None:
         self.restore()
@@ -46,13 +56,16 @@ class Trial:
             module.training = flag
 
     def is_plain(self, module: torch.nn.Module, mode: bool) -> bool:
-        import torch
         try:
             self.put_back()
             torch.nn.Module.train(module, mode)
             wanted = _state(module)
             self.put_back()
-            return type(module).train(module, mode) is module and _state(module) == wanted and not self.changed()
+            with Computes() as computes:
+                is_same = type(module).train(module, mode) is module and _state(module) == wanted
+            if any(t.is_meta for t, _ in self.weights) and computes.any:
+                return False  # what it did to weights without values would not show
+            return is_same and not self.changed()
         except Exception:
             return False  # not known: the skeleton's train() refuses
         finally:
@@ -65,7 +78,7 @@ def plain_train(model: torch.nn.Module, restore: Callable[[], None]) -> list[str
     handed over."""
     import torch
     own = [module for module in model.modules() if type(module).train is not torch.nn.Module.train]
-    if not own or any(t.layout is not torch.strided or t.is_meta for t in (*model.parameters(), *model.buffers())):
+    if not own or any(t.layout is not torch.strided for t in (*model.parameters(), *model.buffers())):
         return []  # of weights that can't be compared bit by bit nothing is known
     trial = Trial(model, restore)
     plain: dict[str, bool] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import sys
 import time
 import types
@@ -28,6 +29,7 @@ from . import _check, _inputs
 aten = torch.ops.aten
 ASIDES = {"prim::device", "prim::layout", "aten::sym_size", "aten::sym_stride", "aten::sym_numel", "aten::dim",
           "aten::sym_storage_offset"}
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_")  # the files of this package but the demo model
 SEED = 20_240_229
 Dimension = tuple[int, int]  # the number of an input tensor, and an axis of it
 
@@ -88,11 +90,11 @@ def bits_of(t: torch.Tensor) -> Ref:
 
 
 def place_of_caller() -> str:
-    """The line of the first frame outside of torch and of this file."""
+    """The line of the first frame outside of torch and of this package."""
     frame: types.FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
-        if "/torch/" not in file and file != __file__ and not file.startswith("<frozen") and "\\torch\\" not in file:
+        if not file.startswith((HERE, "<frozen")) and "/torch/" not in file and "\\torch\\" not in file:
             return f"{file.rpartition('/')[2]}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"

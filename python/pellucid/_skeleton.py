@@ -53,32 +53,12 @@ class Skeleton(Result):
     given: list[Inputs] = field(repr=False, default_factory=list)  # what was recorded, and one sample of it
     # (tensor, dimension) of the inputs that the model was seen to take in other sizes, by the name of the check
     varied: dict[str, list[tuple[int, int]]] = field(repr=False, default_factory=dict)
-    # what was recorded or compared in one call each, with the mode: True for train
-    calls: list[tuple[Inputs, bool]] = field(repr=False, default_factory=list)
-
-    def add_shapes(self, level: str = "few") -> None:
-        """Comments with the shapes that the skeleton's own runs showed: "few", or "all" that are known."""
-        from ._shapes import LEVELS, watched, with_shapes
-        from ._state import RandomState
-        if level not in LEVELS:
-            raise ValueError(f"shapes are one of {', '.join(LEVELS)}, not {level!r}")
-        if level == "none":
-            return
-        if not self.calls:
-            self.report.remarks.append("no shapes: the calls that were recorded can't be made again")
-            return
-        random = RandomState()
-        try:
-            watch = watched(self.source, self.root, self.model.state_dict(), self.calls, self.varied)
-            self.source = with_shapes(self.source, watch, level)
-        except Exception as error:  # the skeleton is as good without them
-            self.report.remarks.append(f"no shapes: {type(error).__name__}: {error}"[:300])
-        finally:
-            random.restore()
 
     def prove(self) -> Answer:
         """Compares the ATen calls of both forwards on symbolic sizes; the answer is in the report and in the header."""
         from ._prove import prove
+        if self.report.level == "structure":
+            raise SkeletonError("a proof asks real runs what only data can answer: there are none on the meta device")
         if not self.given:
             raise SkeletonError("the inputs of the recorded call are not known")
         single = self.given[1] if len(self.given) > 1 else None
@@ -97,7 +77,11 @@ class Skeleton(Result):
         from . import _check
         path = f"<skeleton {self.root} {id(self):x}>"
         name = f"pellucid_skeleton_{id(self):x}"
-        module = vars(_check.load_source(self.source, name, path))[self.root]()
+        if self.report.level == "structure":
+            from ._structure import built
+            module = built(self.source, self.root, name, path)[0]
+        else:
+            module = vars(_check.load_source(self.source, name, path))[self.root]()
         module.load_state_dict(self.model.state_dict(), strict=True)
         try:
             return module.eval()
@@ -185,7 +169,7 @@ class Attempt:
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type | str] = (),
              strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
-             verified: bool | str | None = None, prove: bool = False, shapes: str = "none") -> Skeleton:
+             verified: bool | str | None = None, prove: bool = False, device: str | None = None) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
     Args:
@@ -201,18 +185,23 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             the table, False none; `verified` is the old name
         prove: compare the ATen calls of both forwards on symbolic sizes, too: what holds for all sizes is in
             the header. It takes up to 30 s of CPU, more than the other checks for most models
-        shapes: "few" puts shapes into comments where a reader asks for them (inputs, after reshapes and products,
-            results), "all" wherever they are known. A size is a number, or a symbol that was right in every run
+        device: "meta": of a model too large to run. It is recorded on tensors without values, and compared call by
+            call of ATen, not by values; the header says so. `without_weights` builds such a model
         progress: by default one line on a terminal or in a notebook; False for none, or a callable that takes
             each step
     """
     verified = verify if verified is None else renamed("skeleton", "verified", "verify", verified)
+    if device not in (None, "meta"):
+        raise ValueError(f"device is 'meta' or left out, not {device!r}: a model runs where its parameters are")
+    if device and (prove or verified == "full"):
+        raise ValueError("on the meta device calls are compared at the sizes that are tried: leave out "
+                         f"{'prove' if prove else 'verify=full'}")
     with Progress(progress) as shown:
-        made = _skeleton(model, given(model, args, kwargs), more, module, _classes(leaves), origin, verified, shown)
+        made = _skeleton(model, given(model, args, kwargs), more, module, _classes(leaves), origin, verified, shown,
+                         device)
         if prove and made.report.good:
             shown("comparing the calls of torch for all sizes")
             made.prove()
-        made.add_shapes(shapes)
         shown.close(closing_line(made, verified))
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
@@ -240,17 +229,17 @@ def closing_line(made: Skeleton, verified: bool | str = True) -> str:
 
 
 def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: str | None, leaves: tuple[type, ...],
-              origin: str, verified: bool | str, progress: Callable[[str], None]) -> Skeleton:
+              origin: str, verified: bool | str, progress: Callable[[str], None], device: str | None) -> Skeleton:
     """The best that could be made, good or not; raises where nothing could."""
     from ._wrappers import unwrapped, with_load_line
     wrapped, prefix = model, unwrapped(model)[1]
-    model = _readable(model, inputs)
+    model = _readable(model, inputs, device)
     _refuse_functions(inputs)
     _refuse_unknown_leaves(model, leaves)
     _refuse_other_state(_part(model, module) if module else model, leaves)
-    work = Workshop(model, module, leaves, origin, progress)
+    work = _workshop(device)(model, module, leaves, origin, progress)
     work.full, work.compares = verified == "full", bool(verified)
-    if verified:
+    if verified and not device:
         start_referee()  # it imports torch while the model runs
     with work:
         work.record_given(inputs)
@@ -270,8 +259,16 @@ def _written_as_calls(synthesis: dict[str, Any]) -> list[str]:
     return [name for kind, name, *_ in synthesis.get("remarks", ()) if kind == "fallback" and "." in name]
 
 
-def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
-    """The model itself, or what torch's wrappers hold; refuses what has no values."""
+def _workshop(device: str | None) -> type[Workshop]:
+    if device is None:
+        return Workshop
+    from ._structure import MetaWorkshop
+    return MetaWorkshop
+
+
+def _readable(model: Any, inputs: Inputs, device: str | None = None) -> torch.nn.Module:
+    """The model itself, or what torch's wrappers hold; refuses what has no values, unless that is what was asked for:
+    then it has none."""
     import torch
 
     from . import _inputs
@@ -281,8 +278,12 @@ def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
     model = unwrapped(model)[0]
     if any(torch.nn.parameter.is_lazy(t) for t in (*model.parameters(), *model.buffers())):
         _finish_lazy_modules(model, inputs)
-    if any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
-        raise SkeletonError("tensors on the meta device have no values: nothing could be compared")
+    if device == "meta":
+        from ._meta import hollowed
+        model = hollowed(model)
+    elif any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
+        raise SkeletonError("tensors on the meta device have no values to compare; device=\"meta\" (--device meta) "
+                            "compares the calls of ATen alone")
     _refuse_other_processes(model)
     _refuse_subclasses([*model.named_parameters(), *model.named_buffers(),
                         *(("an input", t) for t in _inputs.tensors(inputs))])
@@ -431,6 +432,8 @@ def _part(model: torch.nn.Module, path: str) -> torch.nn.Module:
 class Workshop:
     """One skeleton in the making. On exit the model, its inputs and the generators are as they were."""
 
+    level = ""  # of verification, where it is of another kind
+
     def __init__(self, model: torch.nn.Module, path: str | None, leaves: tuple[type, ...], origin: str,
                  progress: Callable[[str], None]):
         self.whole = model
@@ -495,6 +498,14 @@ class Workshop:
         with self.stand_ins.installed():
             return Recorder(self.stand_ins.model, leaves=self.leaves, origin=self.origin, events=events)
 
+    def ready(self, inputs: Inputs) -> Inputs:
+        """What a call is given: a copy, for it may change it."""
+        from . import _inputs
+        return _inputs.copied(inputs)
+
+    def verified(self, source: str, root: str, packages: Iterable[str]) -> list[Check]:
+        return verify(self.model, source, root, self.sequences, packages)
+
     def _time(self, name: str, start: float) -> None:
         self.report.seconds[name] = self.report.seconds.get(name, 0.0) + time.perf_counter() - start
 
@@ -515,7 +526,7 @@ class Workshop:
         start = time.perf_counter()
         self.state.settle()
         self._enter_mode(call.mode)
-        args, kwargs = _inputs.copied(call.inputs)
+        args, kwargs = self.ready(call.inputs)
         for cache in self.caches:
             cache.cache_clear()
         if not self.records and self.recorded_result is not None:
@@ -638,7 +649,7 @@ class Workshop:
         self._enter_mode(mode)
         handle = self.model.register_forward_pre_hook(catch, with_kwargs=True)
         try:
-            args, kwargs = _inputs.copied(inputs)
+            args, kwargs = self.ready(inputs)
             _check.seed_all(SEED)
             with torch.set_grad_enabled(grad):
                 self.whole(*args, **kwargs)
@@ -910,10 +921,8 @@ class Workshop:
                 self.sequences.append([self._play(call, name)])
                 self.unrecorded[name] = call
 
-    @staticmethod
-    def _call(model: torch.nn.Module, inputs: Inputs) -> None:
-        from . import _inputs
-        args, kwargs = _inputs.copied(inputs)
+    def _call(self, model: torch.nn.Module, inputs: Inputs) -> None:
+        args, kwargs = self.ready(inputs)
         model(*args, **kwargs)
 
     def _caches_of_data(self) -> tuple[Any, ...]:
@@ -955,15 +964,12 @@ class Workshop:
     def _made(self, best: Attempt, verified: bool | str, retreats: list[str]) -> Skeleton:
         self.report.checks, self.report.synthesis = best.checks, best.synthesis
         self.report.runs = [row["about"] for rows in self.sequences for row in rows if verified and "about" in row]
-        self.report.level = "full" if self.full else "default"
+        self.report.level = self.level or ("full" if self.full else "default")
         self.report.retreats = retreats
         source = with_verdict(best.source, self.report.verdict)
         source = with_contract(source, self.report, best.root) if verified else source
         made = Skeleton(source, best.root, self._tree(source), self.report, self.model, best.trace)
         made.given = [call.inputs for call in (*self.recorded[:1], *([self.single] if self.single else []))]
-        made.calls = [(call.inputs, self.model.training == (call.mode == "given"))
-                      for call in (*self.recorded, *self.unrecorded.values())
-                      if not call.after and not call.draw and call.label not in self.changes]
         made.varied = {label: self._varied(label) for label in ("other batch", "other length")}
         return made
 
@@ -999,7 +1005,7 @@ class Workshop:
             start = time.perf_counter()
             self.state.restore()
             devices = self._devices(source)
-            checks = verify(self.model, source, root, self.sequences, self._packages) + before + devices
+            checks = self.verified(source, root, self._packages) + before + devices
             if self.cold is not None and Report(checks).good:
                 checks.append(self.cold._as_given(source, root))
             self._time("verify", start)
@@ -1013,7 +1019,7 @@ class Workshop:
         """What was recorded after a first call must be the model as it was given, too: with the counters, caches and
         flags that it had then."""
         self.state.restore()
-        checks = verify(self.model, source, root, self.sequences, self._packages)
+        checks = self.verified(source, root, self._packages)
         found = next((c for c in checks if c.forbids), None)
         return Check("first call", "failed" if found else "passed", str(found) if found else "", silent=bool(found))
 
@@ -1060,7 +1066,7 @@ class Workshop:
     def _warmed(self, caches: tuple[Any, ...]) -> Workshop | None:
         """Another recording, of the model after a first call; None if it gives something else then."""
         from . import _check
-        warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
+        warm = type(self)(self.whole, self.path, self.leaves, self.origin, self.progress)
         warm.caches, warm.cold, warm.full, warm.compares = caches, self, self.full, self.compares
         self.open.close()  # another one, which did not do
         try:

@@ -53,8 +53,12 @@ class Subject:
         return bool(self.args or self.kwargs)
 
 
-def load(spec: str) -> Subject:
-    """Builds the model that the spec names."""
+def load(spec: str, device: str | None = None) -> Subject:
+    """Builds the model that the spec names; on the meta device without the numbers of its parameters."""
+    if device == "meta":
+        from ._meta import without_weights
+        with without_weights():
+            return load(spec)
     scheme, colon, rest = spec.partition(":")
     if not colon or not rest:
         raise SpecError(f"{spec!r} names no model; write file.py:callable, package.module:callable, timm:NAME "
@@ -257,6 +261,10 @@ def _load_hf(text: str) -> Subject:
 def _fitting(build: Callable[[], Any]) -> tuple[Any, str]:
     """The model, or one without numbers, with the reason, where its weights are more than the memory that is free."""
     import torch
+
+    from ._meta import is_building
+    if is_building():
+        return build(), ""
     room = _free_memory()
     try:
         with torch.device("meta"):
@@ -268,7 +276,8 @@ def _fitting(build: Callable[[], Any]) -> tuple[Any, str]:
         return build(), ""
     count = sum(tensor.numel() for tensor in shape.parameters())
     return shape, (f"{count:,} parameters take {size / 1e9:.0f} GB, and {room / 1e9:.0f} GB are free here; "
-                   "give a smaller configuration, as hf:TYPE(num_hidden_layers=2, hidden_size=256, ...)")
+                   "`skeleton --device meta` needs no numbers; or give a smaller configuration, as "
+                   "hf:TYPE(num_hidden_layers=2, hidden_size=256, ...)")
 
 
 def _free_memory() -> int | None:

@@ -168,7 +168,8 @@ class ModelState:
     def _restore_parameters(self) -> None:
         moved = False
         for i, (parameter, grad, requires_grad) in enumerate(self.parameters):
-            if self._is_run and self._values is not None and not torch.equal(parameter, self._values[i]):
+            if (self._is_run and self._values is not None and not parameter.is_meta
+                and not torch.equal(parameter, self._values[i])):
                 moved = True
                 with torch.no_grad():
                     parameter.copy_(self._values[i])

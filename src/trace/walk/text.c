@@ -41,7 +41,7 @@ static bool write_as_attribute(pel_walk *w, pel_front front, const pel_node *nod
     return true;
 }
 
-#define TABLE_LIMIT 64
+#define TABLE_LIMIT 256 /* items; the recorder takes no more */
 
 bool pel_is_table(const pel_walk *w, pel_id id) {
     const pel_value *value = pel_value_at(w->log, id);

@@ -335,12 +335,27 @@ pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, u
 }
 
 /* What is made of its items: (1, 2), {3}, range(4, 5, 6). */
+#define MAX_REPEATED 16 /* equal items that are written one by one */
+
+/* [x] * n: a constant for each of many layers. Of what can be changed in place each item would be the same one. */
+static bool is_repeated(const pel_log *log, const pel_value *value) {
+    if (value->n <= MAX_REPEATED || pel_value_at(log, value->items[0])->kind != PEL_V_CONST) return false;
+    for (uint32_t i = 1; i < value->n; i++)
+        if (!pel_value_same(log, value->items[0], value->items[i])) return false;
+    return true;
+}
+
 static pel_node *items_expression(pel_ctx *ctx, pel_program *program, const pel_value *value, int depth) {
     bool is_subclass = value->class && (value->kind == PEL_V_TUPLE || value->kind == PEL_V_DICT);
     pel_nodes items;
     if (is_subclass || !expressions_of(ctx, program, value, depth, &items)) return NULL;
     switch (value->kind) {
-    case PEL_V_LIST: return collection(ctx, PEL_List, items);
+    case PEL_V_LIST:
+        if (is_repeated(program->log, value)) {
+            pel_node *one = collection(ctx, PEL_List, pel_nodes_one(ctx, items.at[0]));
+            return pel_make_binop(ctx, one, PEL_Mult, pel_make_int(ctx, value->n));
+        }
+        return collection(ctx, PEL_List, items);
     case PEL_V_SET: return items.n ? collection(ctx, PEL_Set, items) : call_builtin(ctx, "set", NULL);
     case PEL_V_FROZENSET: return call_builtin(ctx, "frozenset", items.n ? collection(ctx, PEL_Set, items) : NULL);
     case PEL_V_DICT: return dict_expression(ctx, items);
