@@ -91,6 +91,7 @@ static void compile_body(pel_ctx *ctx, void *arg) {
     job->source->text = source.text;
     pel_node *root = job->is_expression ? pel_parse_expression(ctx, &source, PEL_VERSION_MAX)
                                         : pel_parse(ctx, &source, PEL_VERSION_MAX);
+    if (!job->is_stub && !job->is_expression) pel_adapt_config(ctx, root);
     job->code = pel_compile(job->vm, root, job->source, job->is_stub);
 }
 
@@ -274,30 +275,36 @@ static pel_val missing_module(pel_vm *vm, pel_str name) {
     return module;
 }
 
-static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
+/* Where a module is. False: nowhere, and what takes its place is in *instead; NULL there: an exception was raised. */
+static bool locate(pel_vm *vm, pel_str name, pel_val parent, found_module *found, pel_val *instead) {
     pel_val key = pel_interned(vm, name);
-    found_module found = { 0 };
     bool is_symbolic = parent && pel_is(parent, PEL_L_MODULE) && ((pel_module_object *)parent)->is_symbolic;
-    if (is_symbolic && !find_stub_module(vm, name, &found)) {
-        pel_val module = pel_new_module(vm, key);
-        ((pel_module_object *)module)->is_symbolic = true;
-        ((pel_module_object *)module)->is_missing = ((pel_module_object *)parent)->is_missing;
-        pel_dict_set_str(vm, vm->modules, key, module);
-        return module;
+    if (is_symbolic ? find_stub_module(vm, name, found) : find(vm, name, parent, found)) return true;
+    *instead = NULL;
+    if (is_symbolic) {
+        *instead = pel_new_module(vm, key);
+        ((pel_module_object *)*instead)->is_symbolic = true;
+        ((pel_module_object *)*instead)->is_missing = ((pel_module_object *)parent)->is_missing;
+        pel_dict_set_str(vm, vm->modules, key, *instead);
+        return false;
     }
-    if (!is_symbolic && !find(vm, name, parent, &found)) {
-        if (vm->raised) return NULL;
-        pel_raise(vm, vm->types.ModuleNotFoundError, "No module named '%.*s'", PEL_FMT(name));
-        /* what our own models import is there, or is meant to be absent */
-        bool is_author = !parent && vm->frame && !vm->frame->code->is_stub;
-        if (is_author && !pel_is_caught(vm, vm->frame)) {
-            pel_forget(vm);
-            return missing_module(vm, name);
-        }
-        if (is_author) pel_note_premise(vm, name, PEL_STR("not in the roots: the program goes on without it"));
-        pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", key);
-        return NULL;
+    if (vm->raised) return false;
+    pel_raise(vm, vm->types.ModuleNotFoundError, "No module named '%.*s'", PEL_FMT(name));
+    /* what our own models import is there, or is meant to be absent */
+    bool is_author = !parent && vm->frame && !vm->frame->code->is_stub;
+    if (is_author && !pel_is_caught(vm, vm->frame)) {
+        pel_forget(vm);
+        *instead = missing_module(vm, name);
+        return false;
     }
+    if (is_author) pel_note_premise(vm, name, PEL_STR("not in the roots: the program goes on without it"));
+    pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", key);
+    return false;
+}
+
+static pel_val load(pel_vm *vm, pel_str name, const found_module *at) {
+    found_module found = *at;
+    pel_val key = pel_interned(vm, name);
     pel_val module = pel_new_module(vm, key);
     pel_dict *attrs = module->attrs;
     size_t dot = name.len;
@@ -333,28 +340,43 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
 
 #define LIBRARY_ASKS 100                 /* questions that importing one may ask */
 #define LIBRARY_LEAST ((size_t)96 << 20) /* bytes that one may take at least, */
-#define LIBRARY_STEPS 100000000u         /* and steps at most */
+#define LIBRARY_STEPS 100000000u         /* and steps at most, */
+#define LIBRARY_LEAST_STEPS 20000000u    /* however deep libraries import each other: torch.nn takes 4 million */
 
 typedef struct library_job {
     pel_vm *vm;
     pel_str name;
-    pel_val parent, module;
+    const found_module *found;
+    pel_val module;
 } library_job;
 
 static void library_body(pel_ctx *ctx, void *arg) {
     (void)ctx;
     library_job *job = arg;
-    job->module = load(job->vm, job->name, job->parent);
+    job->module = load(job->vm, job->name, job->found);
 }
 
-/* Whether the import leads from somewhere else into a library. */
-static bool enters_library(pel_vm *vm, pel_str name) {
-    if (!vm->recovers || !vm->frame) return false;
-    const char *dot = memchr(name.ptr, '.', name.len);
-    pel_str top = dot ? pel_str_cut(name, 0, (size_t)(dot - name.ptr)) : name;
+/* What a file is part of: an installed library, else the root that it lies in. */
+static pel_str part_of(pel_vm *vm, pel_str file) {
+    pel_str found = pel_library_of(vm, file);
+    for (uint32_t i = 0; i < vm->roots.n && !pel_library_of(vm, file).len; i++)
+        if (is_below(file, vm->roots.at[i]) && vm->roots.at[i].len > found.len) found = vm->roots.at[i];
+    return found;
+}
+
+/* Whether the import leads from somewhere else into a library. Packages of one root are parts of one program. */
+static bool enters_library(pel_vm *vm, const found_module *found) {
+    if (!vm->recovers || !vm->frame || found->is_stub) return false;
     const pel_frame *f = vm->frame;
     while (f && f->code->is_stub) f = f->back;
-    return f && !pel_str_eq(pel_library_of(vm, f->code->file), top);
+    return f && !pel_str_eq(part_of(vm, f->code->file), part_of(vm, found->path.len ? found->path : found->folder));
+}
+
+/* Half of what is left, but not less than is needed to be of use, and never all of it: who imports it goes on. Halves
+ * alone would leave nothing to the tenth library of a chain. */
+static uint64_t share_of(uint64_t left, uint64_t least) {
+    uint64_t share = left / 2 > least ? left / 2 : least, kept = left / 4 < least / 16 ? left / 4 : least / 16;
+    return share < left - kept ? share : left - kept;
 }
 
 /* Modules that were cut off in the middle: what they do not have yet is a symbol. */
@@ -374,15 +396,14 @@ static pel_val leave_unfinished(pel_vm *vm, uint32_t from, pel_str name) {
 
 /* A library that the program imports may be larger than all that is scanned: statistics, plots. It gets half of what is
  * left, at most; beyond that it is one of symbols, and the program goes on. */
-static pel_val load_library(pel_vm *vm, pel_str name, pel_val parent) {
+static pel_val load_library(pel_vm *vm, pel_str name, const found_module *found) {
     pel_ctx *ctx = vm->ctx;
     const pel_vm before = *vm;
     size_t whole = ctx->may_take, left = whole > ctx->taken ? whole - ctx->taken : 0;
-    size_t share = left / 2 > LIBRARY_LEAST ? left / 2 : LIBRARY_LEAST;
-    uint64_t steps = (vm->max_steps - vm->steps) / 2;
-    library_job job = { .vm = vm, .name = name, .parent = parent };
+    uint64_t steps = share_of(vm->max_steps - vm->steps, LIBRARY_LEAST_STEPS);
+    library_job job = { .vm = vm, .name = name, .found = found };
     pel_err err;
-    if (share < left) ctx->may_take = ctx->taken + share;
+    ctx->may_take = ctx->taken + (size_t)share_of(left, LIBRARY_LEAST);
     vm->max_steps = vm->steps + (steps < LIBRARY_STEPS ? steps : LIBRARY_STEPS);
     vm->max_asked = vm->asked.n + LIBRARY_ASKS;
     vm->catching = 0; /* who asks hasattr() far above does not ask whether we know all of the library */
@@ -429,11 +450,48 @@ pel_val pel_import(pel_vm *vm, pel_str name) {
         if (found) return found;
     }
     vm->c_depth++;
-    pel_val module = enters_library(vm, name) ? load_library(vm, name, parent) : load(vm, name, parent);
+    found_module at = { 0 };
+    pel_val module;
+    if (locate(vm, name, parent, &at, &module))
+        module = enters_library(vm, &at) ? load_library(vm, name, &at) : load(vm, name, &at);
     vm->c_depth--;
     if (module && parent && !pel_is_small(parent) && pel_is(parent, PEL_L_MODULE))
         pel_dict_set_str(vm, pel_attrs(vm, parent), pel_interned(vm, pel_str_from(name, dot)), module);
     return module;
+}
+
+/* The package that a file lies in whose folders have no __init__.py: Python gives it a name when something imports it,
+ * and nothing has. The nearest root that is `level` folders above says which. Empty: none is. */
+static pel_str package_by_place(pel_vm *vm, pel_dict *globals, uint32_t level) {
+    pel_val file = pel_dict_get_str(globals, vm->names.s_file);
+    pel_str path = file && pel_is_str(file) ? plain_path(vm, pel_text_of(file)) : (pel_str){ "", 0 }, best = { "", 0 };
+    while (path.len && path.ptr[path.len - 1] != '/') path.len--;
+    if (path.len) path.len--; /* the folder */
+    for (uint32_t i = 0; i < vm->roots.n; i++) {
+        pel_str root = plain_path(vm, vm->roots.at[i]);
+        bool is_here = pel_str_is(root, ".");
+        if (!is_below(path, root) || (!is_here && path.len == root.len)) continue;
+        pel_str inside = is_here ? path : pel_str_from(path, root.len + 1);
+        uint32_t parts = 1;
+        for (size_t k = 0; k < inside.len; k++) parts += inside.ptr[k] == '/';
+        if (parts >= level && (!best.len || inside.len < best.len)) best = inside;
+    }
+    pel_buf out = pel_buf_in(vm->ctx);
+    for (size_t k = 0; k < best.len; k++) pel_put_byte(&out, best.ptr[k] == '/' ? '.' : best.ptr[k]);
+    if (best.len) pel_note_premise(vm, pel_buf_str(&out), PEL_STR("taken for the package of the file"));
+    return pel_buf_str(&out);
+}
+
+/* Whether the file's folder is a root: what lies beside it is found by its plain name. */
+static bool lies_in_root(pel_vm *vm, pel_dict *globals) {
+    pel_val file = pel_dict_get_str(globals, vm->names.s_file);
+    pel_str path = file && pel_is_str(file) ? plain_path(vm, pel_text_of(file)) : (pel_str){ "", 0 };
+    while (path.len && path.ptr[path.len - 1] != '/') path.len--;
+    pel_str folder = path.len > 1 ? pel_str_cut(path, 0, path.len - 1) : PEL_STR(".");
+    bool found = false;
+    for (uint32_t i = 0; i < vm->roots.n; i++) found |= pel_str_eq(plain_path(vm, vm->roots.at[i]), folder);
+    if (found && file) pel_note_premise(vm, folder, PEL_STR("taken for the package of the file"));
+    return found && file;
 }
 
 pel_val pel_import_relative(pel_vm *vm, pel_dict *globals, pel_str name, uint32_t level) {
@@ -443,6 +501,8 @@ pel_val pel_import_relative(pel_vm *vm, pel_dict *globals, pel_str name, uint32_
         pel_val own = pel_dict_get_str(globals, vm->names.s_name);
         if (own && pel_is_str(own) && pel_dict_get_str(globals, vm->names.s_path)) base = pel_text_of(own);
     }
+    if (!base.len) base = package_by_place(vm, globals, level);
+    if (!base.len && level == 1 && name.len && lies_in_root(vm, globals)) return pel_import(vm, name);
     if (!base.len)
         return pel_raise(vm, vm->types.ImportError, "attempted relative import with no known parent package");
     for (uint32_t i = 1; i < level; i++) {

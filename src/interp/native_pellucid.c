@@ -344,6 +344,23 @@ METHOD(p_import_module) {
     pel_dict_set_str(vm, globals, vm->names.s_package, p[1]);
     return pel_import_relative(vm, globals, name, level);
 }
+/* The names that a file defines: a module of its own, not one that import finds. */
+METHOD(p_run_file) {
+    IGNORE();
+    pel_str bytes;
+    if (!pel_is_str(args[0]) || !pel_read_inside(vm, pel_text_of(args[0]), &bytes)) return not_found(vm, args[0]);
+    if (!pel_enter_c(vm)) return NULL;
+    pel_str path = pel_text_of(args[0]);
+    pel_val module = pel_run_source(vm, pel_format(vm->ctx, "<%.*s>", PEL_FMT(path)), path, bytes);
+    pel_leave_c(vm);
+    return module ? &pel_attrs(vm, module)->head : NULL;
+}
+METHOD(p_registrations) {
+    IGNORE();
+    if (!pel_is_list(args[0]) || !pel_is_list(args[1]))
+        return pel_raise(vm, vm->types.TypeError, "registrations() needs two lists");
+    return pel_registrations(vm, args[0], args[1]);
+}
 METHOD(p_find_module) {
     IGNORE();
     pel_str path;
@@ -490,6 +507,8 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "source_place", p_source_place, 1, 1 },
         { "import_module", p_import_module, 1, 2, true },
         { "find_module", p_find_module, 1, 1 },
+        { "run_file", p_run_file, 1, 1 },
+        { "registrations", p_registrations, 2, 2 },
         { "new_module", p_new_module, 1, 1 },
         { "make_function", p_make_function, 2, 5, true },
         { "name_apart", p_name_apart, 1, 1 },

@@ -163,6 +163,12 @@ pel_str pel_package_of(pel_scanner *scanner, pel_str path) {
     return pel_str_cut(name, 0, name.len ? name.len - 1 : 0);
 }
 
+static void describe(pel_ctx *ctx, run_job *job) {
+    pel_str path = job->request->path;
+    pel_source decoded = pel_source_decode(ctx, path, job->request->text);
+    pel_build_described(job->scanner, job->module, pel_parse(ctx, &decoded, PEL_VERSION_MAX), path);
+}
+
 static void run_body(pel_ctx *ctx, void *arg) {
     run_job *job = arg;
     pel_vm *vm = job->scanner->vm;
@@ -171,6 +177,7 @@ static void run_body(pel_ctx *ctx, void *arg) {
         forget_namesake(vm, job->name, request->path);
         pel_dict_del_str(vm, vm->modules, pel_interned(vm, job->name));
         job->module = pel_import(vm, job->name);
+        if (job->module && !vm->raised) describe(ctx, job);
         return;
     }
     pel_val key = pel_interned(vm, job->name); /* of a file: "__main__", as if it were started */
@@ -187,8 +194,9 @@ static void run_body(pel_ctx *ctx, void *arg) {
     source->is_target = true;
     pel_node *root = pel_parse(ctx, &decoded, PEL_VERSION_MAX);
     if (request->is_snippet) bind_last(ctx, root);
+    pel_adapt_config(ctx, root);
     pel_codeobj *code = pel_compile(vm, root, source, false);
-    pel_run_code(vm, code, module->attrs, NULL, NULL);
+    if (pel_run_code(vm, code, module->attrs, NULL, NULL) && !request->is_snippet) describe(ctx, job);
 }
 
 /* A class that nothing makes an instance of. */

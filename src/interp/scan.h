@@ -164,6 +164,12 @@ typedef struct pel_class_call {
  * annotates them where they can be made, with a note. True if there was one. */
 bool pel_class_args(pel_scanner *scanner, pel_type *type, bool by_annotation, pel_class_call *call);
 
+/* ---- scan_described.c ---- */
+
+/* Of a file that ran: builds the networks that its data describes, under their names; what can't be built is a row of
+ * vm->unknown. */
+void pel_build_described(pel_scanner *scanner, pel_val module, pel_node *root, pel_str path);
+
 /* ---- scan_join.c: runs with different decisions -> one tree ---- */
 
 typedef struct pel_scan_run {

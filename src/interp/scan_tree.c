@@ -197,7 +197,8 @@ static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
         return node;
     }
     case PEL_L_DICT: {
-        if (!is_native) break;
+        const pel_codeobj *made_by = pel_type_of(vm, v)->made_by; /* a model's own: the user wrote a dict */
+        if (!is_native && !(made_by && made_by->is_stub)) break;
         pel_node *node = pel_node_new(ctx, PEL_Dict);
         uint32_t at = 0, n = 0;
         for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(v), &at)) && n < 32; n++) {

@@ -554,6 +554,11 @@ bool pel_is_importing(pel_vm *vm, const pel_frame *f);
 bool pel_may_give_module(const pel_node *expression);
 /* The package of a library that a file is of; empty: it is the program's own. */
 pel_str pel_library_of(pel_vm *vm, pel_str file);
+/* scan_described.c: a file that inherits from others gets what these define (`_base_`, `with read_base():`). */
+void pel_adapt_config(pel_ctx *ctx, pel_node *root);
+/* registrations.c: which sources register one of the names; of libraries only in the packages of scopes. A tuple of a
+ * list of rows, as lib/README.md has them, and whether the search was cut off. */
+pel_val pel_registrations(pel_vm *vm, pel_val names, pel_val scopes);
 /* A handler of the program takes an exception. If only our model of a library raised it, the program goes a way that it
  * may not go in truth: that is said. */
 void pel_note_caught(pel_vm *vm, const pel_frame *f, const pel_vm_handler *handler);

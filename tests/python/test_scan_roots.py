@@ -131,3 +131,25 @@ def test_who_asks_for_a_name_hears_nothing_of_what_is_not_known_far_below(scan, 
     (site / "heavy" / "__init__.py").write_text("import not_here\nBASES = not_here.Thing.__bases__\n")
     _, networks = scan("import lazy\nmodel = lazy.Net() if hasattr(lazy, 'Net') else None\n")
     assert networks["model"]["totals"]["parameters"] == 9
+
+
+def test_libraries_that_import_each_other_share_what_they_may_cost(scan, site):
+    """Each got half of what the one before had: the ninth had nothing left."""
+    for i in range(12):
+        (site / f"lib{i}").mkdir()
+        (site / f"lib{i}" / "__init__.py").write_text(f"from lib{i + 1} import Net\n")
+    (site / "lib12").mkdir()
+    (site / "lib12" / "__init__.py").write_text(
+        "from torch import nn\nn = 0\nwhile n < 100000:\n    n += 1\n"
+        "class Net(nn.Linear):\n    def __init__(self):\n        super().__init__(2, 3)\n")
+    done, networks = scan("from lib0 import Net\nmodel = Net()\n")
+    assert done.code == 0 and networks["model"]["totals"]["parameters"] == 9, done.out
+
+
+def test_a_library_that_costs_too_much_leaves_something_to_who_imports_it(scan, site):
+    for name, text in {"outer": "import dear\nfrom torch import nn\n", "dear": "while True:\n    x = [0]\n"}.items():
+        (site / name).mkdir()
+        (site / name / "__init__.py").write_text(text)
+    done, networks = scan("import outer\nmodel = outer.nn.Linear(2, 3)\n")
+    assert done.code == 3 and networks["model"]["totals"]["parameters"] == 9
+    assert [row["what"] for row in networks["model"]["unknown"]] == ["dear"]

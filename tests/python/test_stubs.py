@@ -10,6 +10,7 @@ import json
 import pathlib
 import subprocess
 import sys
+from random import Random
 
 import pytest
 
@@ -314,3 +315,36 @@ def test_the_list_of_files_is_whole():
     assert listed == {str(path.relative_to(folder)) for path in folder.rglob("*.py")} | {"symbols.txt"}
     names = (folder / "symbols.txt").read_text().split()
     assert names == sorted(set(names))
+
+
+def versions(random):
+    """A text that is a version, or nearly one."""
+    text = random.choice(["", "", "v"]) + random.choice(["", "", "1!"])
+    text += ".".join(str(random.choice([0, 1, 2, 10])) for _ in range(random.randint(1, 4)))
+    for names in (["a", "rc", "c", "beta", "preview"], ["post", "r"], ["dev"]):
+        if random.random() < 0.35:
+            text += random.choice(["", ".", "-", "_"]) + random.choice(names) + random.choice(["", "-", "1", ".12"])
+    text += random.choice(["", "", "-1", "+cu118", "+1.x", "+01", "+"])
+    return text if random.random() < 0.9 else text[:2] + random.choice(".-+!x ") + text[2:]
+
+
+def test_versions_are_read_and_ordered_as_packaging_does():
+    real = pytest.importorskip("packaging.version")
+    ours = World([]).import_("packaging.version", fromlist=("Version",))
+    random, last, n = Random(5), None, 0
+    parts = "epoch release pre post dev local public base_version is_prerelease is_devrelease major minor micro".split()
+    for _ in range(2000):
+        text = versions(random)
+        try:
+            theirs = real.Version(text)
+        except real.InvalidVersion:
+            with pytest.raises(ours.InvalidVersion):
+                ours.Version(text)
+            continue
+        made = ours.Version(text)
+        assert str(made) == str(theirs), text
+        assert [getattr(made, part) for part in parts] == [getattr(theirs, part) for part in parts], text
+        if last:
+            assert (made < last[0], made == last[0]) == (theirs < last[1], theirs == last[1]), (text, str(last[0]))
+        last, n = (made, theirs), n + 1
+    assert n > 1000

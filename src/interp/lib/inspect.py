@@ -361,7 +361,15 @@ def isawaitable(obj):
     return hasattr(obj, '__await__')
 
 
-isasyncgen = isasyncgenfunction = isframe = iscode = lambda obj: False
+def isframe(obj):
+    return isinstance(obj, _native['frame'])
+
+
+def iscode(obj):
+    return isinstance(obj, _native['code'])
+
+
+isasyncgen = isasyncgenfunction = lambda obj: False
 
 
 def istraceback(obj):
@@ -470,7 +478,15 @@ getabsfile = getfile
 def getmodule(obj, _filename=None):
     if ismodule(obj):
         return obj
-    return sys.modules.get(getattr(obj, '__module__', None))
+    if hasattr(obj, '__module__'):
+        return sys.modules.get(obj.__module__)
+    if isframe(obj):
+        return sys.modules.get(obj.f_globals.get('__name__'))
+    path = obj.co_filename if iscode(obj) else _filename
+    for module in list(sys.modules.values()) if path else []:
+        if getattr(module, '__file__', None) == path:
+            return module
+    return None
 
 
 def getmodulename(path):

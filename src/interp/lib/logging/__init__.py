@@ -6,7 +6,8 @@ WARNING = WARN = 30
 INFO = 20
 DEBUG = 10
 NOTSET = 0
-_NAMES = {50: 'CRITICAL', 40: 'ERROR', 30: 'WARNING', 20: 'INFO', 10: 'DEBUG', 0: 'NOTSET'}
+_levelToName = {50: 'CRITICAL', 40: 'ERROR', 30: 'WARNING', 20: 'INFO', 10: 'DEBUG', 0: 'NOTSET'}
+_nameToLevel = {'CRITICAL': 50, 'FATAL': 50, 'ERROR': 40, 'WARN': 30, 'WARNING': 30, 'INFO': 20, 'DEBUG': 10, 'NOTSET': 0}
 raiseExceptions = False
 lastResort = None
 
@@ -148,7 +149,17 @@ def getLogger(name=None):
 
 
 def getLevelName(level):
-    return _NAMES.get(level, 'Level %s' % level)
+    found = _levelToName.get(level)
+    return _nameToLevel.get(level, 'Level %s' % level) if found is None else found
+
+
+def addLevelName(level, levelName):
+    _levelToName[level] = levelName
+    _nameToLevel[levelName] = level
+
+
+def getLevelNamesMapping():
+    return _nameToLevel.copy()
 
 
 def basicConfig(**kwargs):
@@ -170,7 +181,7 @@ def disable(level=CRITICAL):
     pass
 
 
-captureWarnings = addLevelName = setLoggerClass = disable
+captureWarnings = setLoggerClass = disable
 
 
 def getLoggerClass():

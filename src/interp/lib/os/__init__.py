@@ -140,6 +140,10 @@ def cpu_count():
 process_cpu_count = cpu_count
 
 
+def isatty(fd):
+    return False
+
+
 def _nothing(*args, **kwargs):
     return None
 
