@@ -195,15 +195,15 @@ static void decompile_json(pel_ctx *ctx, const pel_decompiled *made, const pel_c
 static void decompile_body(pel_ctx *ctx, void *arg) {
     code_call *call = arg;
     const pel_code_object *code = read_code(ctx, call);
-    if (call->options.dump) {
-        pel_decompile_dump(ctx, code, pel_str_of(call->options.dump), &call->out);
-        return;
-    }
-    const pel_decompiled *made = pel_decompile(ctx, code);
     pel_print_options print = { .width = call->options.width,
                                 .version = code->version,
                                 .indent_docstrings = code->version >= 13,
                                 .set_positions = call->options.as_json };
+    if (call->options.dump) {
+        pel_decompile_dump(ctx, code, pel_str_of(call->options.dump), &print, &call->out);
+        return;
+    }
+    const pel_decompiled *made = pel_decompile(ctx, code);
     call->incomplete = made->incomplete.n;
     pel_buf source = pel_buf_in(ctx);
     pel_print(ctx, made->tree, &print, &source);
@@ -241,7 +241,7 @@ static void dis_body(pel_ctx *ctx, void *arg) {
     const pel_code_object *code = read_code(ctx, call);
     if (call->options.dump) {
         if (call->options.as_json) pel_throw(ctx, PEL_E_USAGE, 0, "normalised instructions are shown as text only");
-        pel_decompile_dump(ctx, code, pel_str_of(call->options.dump), &call->out);
+        pel_decompile_dump(ctx, code, pel_str_of(call->options.dump), &(pel_print_options){ 0 }, &call->out);
     } else if (call->options.as_json) {
         pel_json json = pel_json_to(&call->out);
         pel_dis_json(ctx, code, &json);

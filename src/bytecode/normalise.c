@@ -136,6 +136,11 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
 bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
 bool pel_norm_returns_consts(const pel_norm *n) { return traits_of[n->insns->code->version].returns_consts; }
 bool pel_norm_copies_exits(const pel_norm *n) { return n->insns->code->version >= 10; }
+bool pel_norm_has_docstring(const pel_norm *n) {
+    const pel_code_object *code = n->insns->code;
+    return code->n_consts && code->consts[0]->kind == PEL_CONST_STR &&
+           (code->version < 14 || code->flags & PEL_CO_HAS_DOCSTRING);
+}
 bool pel_norm_moves_cold(const pel_norm *n) { return traits_of[n->insns->code->version].moves_cold; }
 
 pel_ins *pel_norm_add(pel_norm *n, pel_iop op, const pel_insn *from) {
@@ -188,9 +193,16 @@ static void translate_compare(pel_norm *n, const pel_insn *from, uint32_t index)
     add_sub(n, PEL_I_COMPARE, from, ops[index], 0);
 }
 
+/* What is one with the instruction before it must not be jumped to. */
+static void refuse_entry(pel_norm *n, const pel_insn *in) {
+    if (in->is_target)
+        pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a jump into the middle of an instruction group");
+}
+
 /* The keyword names of a call are in a constant just before it. */
 static const pel_const *take_names(pel_norm *n, const pel_insn *from) {
     pel_ins *last = n->ins.n ? &n->ins.at[n->ins.n - 1] : NULL;
+    refuse_entry(n, from);
     if (!last || last->op != PEL_I_CONST || last->value->kind != PEL_CONST_TUPLE)
         pel_throw(n->ctx, PEL_E_INCOMPLETE, from->offset, "keyword names of a call are not a constant");
     const pel_const *names = last->value;
@@ -212,9 +224,10 @@ static void second_half(pel_norm *n, const pel_insn *in) {
 }
 
 /* The namespace in which a name is looked up first lies on the stack: a class's own, or that of the class around. */
-static void drop_namespace(pel_norm *n) {
+static void drop_namespace(pel_norm *n, const pel_insn *in) {
     pel_ins *last = n->ins.n ? &n->ins.at[n->ins.n - 1] : NULL;
     if (!last) return;
+    refuse_entry(n, in);
     bool is_cell = last->op == PEL_I_LOAD && last->sub == PEL_DEREF && pel_name_is(last->name, "__classdict__");
     if (last->op == PEL_I_LOCALS || is_cell) last->op = PEL_I_NOP;
 }
@@ -280,12 +293,12 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_LOAD_DEREF: add_name(n, PEL_I_LOAD, in, PEL_DEREF); break;
     case PEL_OP_LOAD_CLASSDEREF: add_name(n, PEL_I_LOAD, in, PEL_CLASS_DEREF); break;
     case PEL_OP_LOAD_FROM_DICT_OR_DEREF:
-        drop_namespace(n);
+        drop_namespace(n, in);
         add_name(n, PEL_I_LOAD, in, PEL_CLASS_DEREF);
         n->ins.at[n->ins.n - 1].flag = true;
         break;
     case PEL_OP_LOAD_FROM_DICT_OR_GLOBALS:
-        drop_namespace(n);
+        drop_namespace(n, in);
         add_name(n, PEL_I_LOAD, in, PEL_NAME);
         n->ins.at[n->ins.n - 1].flag = true;
         break;
@@ -404,6 +417,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
 
     case PEL_OP_KW_NAMES: n->kw_names = in->value; break;
     case PEL_OP_CALL:
+        if (n->kw_names) refuse_entry(n, in);
         add_call(n, in, in->arg, n->kw_names, 2);
         n->kw_names = NULL;
         break;
@@ -416,6 +430,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
         if (t->splits_pairs) { /* the place of the keywords is always there */
             pel_ins *last = n->ins.n ? &n->ins.at[n->ins.n - 1] : NULL;
             has_keywords = !last || last->op != PEL_I_PUSH_NULL;
+            refuse_entry(n, in);
             if (!has_keywords) last->op = PEL_I_NOP;
         }
         add_sub(n, PEL_I_CALL_EX, in, t->call_slots, has_keywords);
@@ -424,6 +439,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_MAKE_FUNCTION: {
         const pel_const *name = NULL;
         if (t->named_functions && n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_CONST) {
+            refuse_entry(n, in);
             name = n->ins.at[n->ins.n - 1].value;
             n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
         }
@@ -593,9 +609,10 @@ static bool fills_notes(const pel_insns *insns) {
     return false;
 }
 
-static void translate_all(pel_norm *n) {
+void pel_norm_translate_all(pel_norm *n) {
     const pel_insns *insns = n->insns;
     uint32_t *place = pel_new_array(n->ctx, (size_t)insns->n + 1, uint32_t);
+    uint32_t *group = pel_new_array(n->ctx, (size_t)insns->n + 1, uint32_t);
     pel_reserve(n->ctx, &n->ins, insns->n + 8);
     for (uint32_t i = 0; i < insns->n;) {
         const pel_insn *in = &insns->at[i];
@@ -674,12 +691,16 @@ static void translate_all(pel_norm *n) {
         default: translate(n, in);
         }
     done:
-        for (uint32_t k = i; k < i + taken && k < insns->n; k++) place[k] = from;
+        for (uint32_t k = i; k < i + taken && k < insns->n; k++) {
+            place[k] = from;
+            group[k] = i;
+        }
         while (n->from.n < n->ins.n) pel_push(n->ctx, &n->from, i); /* one may become many: a rotation of any depth */
         i += taken;
     }
     place[insns->n] = n->ins.n;
     n->place = place;
+    n->group = group;
     for (uint32_t i = 0; i < n->ins.n; i++)
         if (n->ins.at[i].target != PEL_NONE) n->ins.at[i].target = place[n->ins.at[i].target];
     n->jumps_to = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
@@ -951,8 +972,7 @@ static pel_canon *relay(pel_norm *n) {
     canon->bares_jumps = traits_of[canon->code->version].bares_jumps;
     canon->copies_exits = pel_norm_copies_exits(n);
     canon->folds_formats = canon->code->version >= 11;
-    canon->has_docstring = canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR &&
-                           (canon->code->version < 14 || canon->code->flags & PEL_CO_HAS_DOCSTRING);
+    canon->has_docstring = pel_norm_has_docstring(n);
     canon->cleans_docs = canon->code->version >= 13;
     canon->tests_once = canon->code->version >= 14;
     canon->keeps_dead = pel_norm_keeps_dead(n);
@@ -1043,7 +1063,7 @@ pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
     pel_norm norm = { .ctx = ctx, .insns = insns, .plainly = plainly };
     if (insns->code->version <= 10) pel_norm_prepare_old(&norm);
     norm.fills_notes = fills_notes(insns);
-    translate_all(&norm);
+    pel_norm_translate_all(&norm);
     pel_norm_guards(&norm);
     norm.splits_pairs = traits_of[insns->code->version].splits_pairs;
     norm.forward_tests = traits_of[insns->code->version].forward_tests;

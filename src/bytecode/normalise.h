@@ -162,6 +162,8 @@ typedef struct pel_guard {
     uint32_t offset;      /* of the handler in the code object's bytes */
     uint32_t exit;        /* WITH: where an exception that was swallowed goes on */
     bool leads_on;        /* WITH: the jump there is covered by what is around */
+    uint32_t depth;       /* as laid: of the stack when the handler begins, below what is pushed for it */
+    bool lasti;           /* as laid: a place for the offset of what raised is pushed, too */
 } pel_guard;
 
 typedef struct pel_canon {
@@ -192,6 +194,11 @@ void pel_normalise_knows(pel_ctx *ctx, const pel_code_object *code);
 /* plainly: without what nothing reaches and without a look at line numbers. Throws PEL_E_INCOMPLETE where exception
  * handling has a shape that no compiler makes. */
 pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly);
+/* The same instruction set in the layout that the code has, for readers that trust no layout: nothing is moved, nothing
+ * is left out. cover names the entry of the exception table (guards[cover].target, depth, lasti), EXC_MATCH pushes its
+ * answer, a `with` ends by a call. Throws PEL_E_INCOMPLETE where several instructions that count as one are entered in
+ * their middle, and where blocks instead of a table say what is covered. */
+pel_canon *pel_normalise_as_laid(pel_ctx *ctx, const pel_insns *insns);
 void pel_canon_check(pel_ctx *ctx, const pel_canon *canon);
 void pel_canon_dump(const pel_canon *canon, pel_buf *out);
 

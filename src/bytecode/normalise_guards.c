@@ -5,7 +5,7 @@
  * are looked through: what they cover belongs to the next real handler outside. */
 #include "bytecode/normalise_internal.h"
 
-static const pel_handler *handler_at(const pel_insns *insns, uint32_t i) {
+const pel_handler *pel_norm_handler_at(const pel_insns *insns, uint32_t i) {
     uint32_t low = 0, high = insns->n_handlers;
     while (low < high) {
         uint32_t mid = (low + high) / 2;
@@ -18,14 +18,15 @@ static const pel_handler *handler_at(const pel_insns *insns, uint32_t i) {
 }
 
 pel_same_cover pel_norm_same_cover(const pel_norm *n, uint32_t a, uint32_t b) {
-    const pel_handler *x = handler_at(n->insns, n->from.at[a]), *y = handler_at(n->insns, n->from.at[b]);
+    const pel_handler *x = pel_norm_handler_at(n->insns, n->from.at[a]),
+                      *y = pel_norm_handler_at(n->insns, n->from.at[b]);
     if (!x && !y) return PEL_COVER_UNKNOWN;
     return x && y && x->target == y->target ? PEL_COVER_SAME : PEL_COVER_OTHER;
 }
 
 uint32_t pel_norm_cleanup_of(const pel_norm *n, uint32_t i, uint32_t taken) {
     for (uint32_t k = i; k < i + taken && k < n->insns->n; k++) {
-        const pel_handler *handler = n->insns->at[k].op == PEL_OP_YIELD_VALUE ? handler_at(n->insns, k) : NULL;
+        const pel_handler *handler = n->insns->at[k].op == PEL_OP_YIELD_VALUE ? pel_norm_handler_at(n->insns, k) : NULL;
         const pel_insn *to = handler ? &n->insns->at[handler->target] : NULL;
         if (to && to->op == PEL_OP_CLEANUP_THROW) return to->offset;
     }
@@ -34,7 +35,7 @@ uint32_t pel_norm_cleanup_of(const pel_norm *n, uint32_t i, uint32_t taken) {
 
 uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken) {
     const pel_insns *insns = n->insns;
-    const pel_handler *handler = handler_at(insns, i);
+    const pel_handler *handler = pel_norm_handler_at(insns, i);
     uint32_t target = PEL_NONE;
     if (handler)
         target = handler->target;
@@ -127,7 +128,7 @@ static uint32_t guard_of(pel_norm *n, uint32_t *by_place, uint32_t place) {
 /* The innermost real handler around a decoded instruction. */
 static uint32_t real_guard(pel_norm *n, uint32_t *by_place, uint32_t decoded) {
     for (int steps = 0; steps < 100; steps++) {
-        const pel_handler *handler = handler_at(n->insns, decoded);
+        const pel_handler *handler = pel_norm_handler_at(n->insns, decoded);
         if (!handler) return PEL_NONE;
         uint32_t place = pel_norm_skip(n, n->place[handler->target]);
         if (n->insns->at[handler->target].op == PEL_OP_PUSH_EXC_INFO) return guard_of(n, by_place, place);

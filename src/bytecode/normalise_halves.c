@@ -149,5 +149,11 @@ const pel_insns *pel_norm_halves(pel_ctx *ctx, const pel_insns *insns) {
     arrive(&h, 0, none, h.depth[0]);
     while (h.todo.n) run(&h, h.todo.at[--h.todo.n]);
     for (uint32_t i = 0; i < insns->n; i++) rewrite(&h, i);
+    copy->handlers = pel_new_array(ctx, (size_t)insns->n_handlers + 1, pel_handler);
+    for (uint32_t k = 0; k < insns->n_handlers; k++) {
+        copy->handlers[k] = insns->handlers[k];
+        const uint64_t *bits = h.mark[insns->handlers[k].target];
+        if (bits) copy->handlers[k].depth -= marked(bits, 0, insns->handlers[k].depth);
+    }
     return copy;
 }

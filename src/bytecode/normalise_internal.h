@@ -9,6 +9,7 @@ typedef struct pel_norm {
     const pel_insns *insns;
     PEL_VEC(pel_ins) ins;
     uint32_t *place;           /* decoded instruction -> first canonical one */
+    uint32_t *group;           /* decoded instruction -> the first of those that became one with it */
     PEL_VEC(uint32_t) from;    /* canonical instruction -> decoded one */
     uint32_t *jumps_to;        /* filled by pel_norm_count_targets */
     const pel_const *kw_names; /* for the next call */
@@ -29,6 +30,7 @@ bool pel_norm_keeps_dead(const pel_norm *n);     /* code that nothing reaches is
 bool pel_norm_returns_consts(const pel_norm *n); /* returning a constant is one instruction */
 bool pel_norm_copies_exits(const pel_norm *n);   /* a jump to a short end of the function becomes a copy of it */
 bool pel_norm_moves_cold(const pel_norm *n);     /* code that only exceptions lead to is after all other */
+bool pel_norm_has_docstring(const pel_norm *n);  /* the first constant */
 pel_ins *pel_norm_add(pel_norm *n, pel_iop op, const pel_insn *from); /* valid until the next one is added */
 _Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what);
 uint32_t pel_norm_next(const pel_norm *n, uint32_t i);
@@ -47,9 +49,12 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *canon, const bool *gone, const u
 /* Drops what is out of reach and not marked as dead, and jumps to their neighbours. */
 void pel_canon_sweep(pel_ctx *ctx, pel_canon *canon);
 
+/* normalise.c: each decoded instruction by itself; few become one with their neighbours */
+void pel_norm_translate_all(pel_norm *n);
 /* normalise_halves.c: instructions for a stack on which iterators and `with` take one place each */
 const pel_insns *pel_norm_halves(pel_ctx *ctx, const pel_insns *insns);
 /* normalise_guards.c */
+const pel_handler *pel_norm_handler_at(const pel_insns *insns, uint32_t i); /* NULL: not covered */
 void pel_norm_guards(pel_norm *n);
 pel_guard_kind pel_norm_guard_kind(const pel_norm *n, uint32_t exc);
 uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc);

@@ -2,13 +2,13 @@
 
 #include "bytecode/normalise.h"
 #include "decompile/lift.h"
-#include "python/print.h"
 
 #define MAX_DEPTH 200
 
-pel_decompiled *pel_decompile(pel_ctx *ctx, const pel_code_object *code) {
+static pel_decompiled *decompile(pel_ctx *ctx, const pel_code_object *code, bool as_states) {
     pel_normalise_knows(ctx, code);
     pel_decompiled *result = pel_new(ctx, pel_decompiled);
+    result->as_states = as_states;
     result->tree = pel_read_root(ctx, result, code);
     pel_annotate_functions(result);
     pel_reread_annotations(ctx, result, code);
@@ -16,9 +16,11 @@ pel_decompiled *pel_decompile(pel_ctx *ctx, const pel_code_object *code) {
     return result;
 }
 
+pel_decompiled *pel_decompile(pel_ctx *ctx, const pel_code_object *code) { return decompile(ctx, code, false); }
+
 /* ---- dumps ---- */
 
-const char *const pel_passes[] = { "normalise", "tree", NULL };
+const char *const pel_passes[] = { "normalise", "states", "tree", NULL };
 
 typedef struct dumping {
     const pel_code_object *code;
@@ -43,14 +45,15 @@ static void dump_codes(pel_ctx *ctx, const pel_code_object *code, int depth, pel
         if (code->consts[i]->kind == PEL_CONST_CODE) dump_codes(ctx, code->consts[i]->code, depth + 1, out);
 }
 
-void pel_decompile_dump(pel_ctx *ctx, const pel_code_object *code, pel_str pass, pel_buf *out) {
+void pel_decompile_dump(pel_ctx *ctx, const pel_code_object *code, pel_str pass, const pel_print_options *print,
+                        pel_buf *out) {
     if (pel_str_is(pass, "normalise")) {
         dump_codes(ctx, code, 0, out);
         return;
     }
-    if (pel_str_is(pass, "tree")) {
-        pel_print_options options = { 0 };
-        pel_print(ctx, pel_decompile(ctx, code)->tree, &options, out);
+    bool as_states = pel_str_is(pass, "states");
+    if (as_states || pel_str_is(pass, "tree")) {
+        pel_print(ctx, decompile(ctx, code, as_states)->tree, print, out);
         return;
     }
     pel_throw(ctx, PEL_E_USAGE, 0, "there is no pass %.*s", PEL_FMT(pass));

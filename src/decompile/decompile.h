@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "bytecode/code.h"
 #include "python/ast.h"
+#include "python/print.h"
 
 /* A code object that could not be given a structure. Its place in the tree says so in a comment that begins with
  * PEL_INCOMPLETE, and shows its instructions. */
@@ -38,13 +39,15 @@ typedef struct pel_decompiled {
     pel_map code_of;
     PEL_VEC(pel_incomplete) incomplete;
     PEL_VEC(pel_late) late;
+    bool as_states; /* every function that can be, is written as states: for the tests of that reader */
 } pel_decompiled;
 
 /* Never throws for want of structure; throws PEL_E_FORMAT and others where the bytecode itself is broken. */
 pel_decompiled *pel_decompile(pel_ctx *ctx, const pel_code_object *code);
 
 /* What one pass makes of every code object, as text: pel_passes names them. Throws PEL_E_USAGE for another name. */
-void pel_decompile_dump(pel_ctx *ctx, const pel_code_object *code, pel_str pass, pel_buf *out);
+void pel_decompile_dump(pel_ctx *ctx, const pel_code_object *code, pel_str pass, const pel_print_options *print,
+                        pel_buf *out);
 extern const char *const pel_passes[]; /* ends with NULL */
 
 #endif

@@ -10,12 +10,7 @@
 
 #define MAX_DEPTH 100
 
-typedef struct flat {
-    pel_lift *l;
-    bool *open; /* by guard */
-    pel_own_names names;
-    int depth;
-} flat;
+typedef pel_flat_walk flat;
 
 /* How a walk ended. */
 typedef enum outcome {
@@ -73,7 +68,18 @@ static void assign(flat *f, pel_node *target, pel_node *value, uint32_t at) {
     pel_lift_emit(f->l, stmt);
 }
 
+/* A variable that surely has a value: evaluating it raises nothing. */
+static bool is_sure(const flat *f, pel_name name) {
+    const pel_code_object *code = f->l->code;
+    uint32_t n =
+        code->argcount + code->kwonlyargcount + !!(code->flags & PEL_CO_VARARGS) + !!(code->flags & PEL_CO_VARKEYWORDS);
+    bool is_arg = false;
+    for (uint32_t i = 0; i < n && i < code->varnames.n; i++) is_arg |= pel_unmangle(f->l, code->varnames.at[i]) == name;
+    return is_arg && !pel_map_has(&f->deleted, PEL_KEY(name));
+}
+
 static bool is_local(const flat *f, pel_name name) {
+    if (f->is_careful && !is_sure(f, name)) return false;
     for (uint32_t i = 0; i < f->l->code->varnames.n; i++)
         if (pel_unmangle(f->l, f->l->code->varnames.at[i]) == name) {
             for (uint32_t k = 0; k < f->l->code->cellvars.n; k++)
@@ -100,9 +106,14 @@ static bool is_fixed(const flat *f, const pel_node *node) {
 
 static pel_node *or_none(flat *f, pel_node *node) { return node ? node : pel_make_none(f->l->ctx); }
 
+pel_node *pel_flat_builtin(flat *f, const char *name) {
+    pel_name id = pel_intern_c(f->l->ctx, name);
+    if (pel_map_has(&f->bound, PEL_KEY(id))) fail(f, 0, "a built-in name has another meaning");
+    return pel_make_name(f->l->ctx, id, PEL_Load);
+}
+
 static pel_node *call_builtin(flat *f, const char *name, pel_nodes args) {
-    pel_node *function = pel_make_name(f->l->ctx, pel_intern_c(f->l->ctx, name), PEL_Load);
-    return pel_make_call(f->l->ctx, function, args, (pel_nodes){ 0 });
+    return pel_make_call(f->l->ctx, pel_flat_builtin(f, name), args, (pel_nodes){ 0 });
 }
 
 /* slice(a, b, c), for a slice that does not stand in brackets */
@@ -116,6 +127,7 @@ static pel_node *slice_call(flat *f, const pel_node *slice) {
 
 static void spill_item(flat *f, item *it, uint32_t at) {
     if (it->kind == IT_NULL || it->kind == IT_ITER || it->kind == IT_EXIT) return;
+    if (f->is_careful && it->kind != IT_EXPR) return; /* no value of the language */
     if (it->kind == IT_EXPR && is_fixed(f, it->node)) return;
     pel_node *value = pel_item_expr(f->l, *it, at);
     if (value->kind == PEL_Comment) fail(f, at, "a class is built in a way that no statement does");
@@ -165,7 +177,8 @@ static void store_name(flat *f, stack *s, pel_node *value, const pel_ins *ins, u
 /* COPY 1; STORE x: the variable itself stands for the copy. */
 static bool copy_and_store(flat *f, stack *s, uint32_t at) {
     const pel_ins *next = &f->l->c->at[at + 1];
-    if (next->op != PEL_I_STORE || next->sub != PEL_FAST || next->is_target || s->at[s->n - 1].kind != IT_EXPR)
+    if (at + 1 >= f->limit || next->op != PEL_I_STORE || next->sub != PEL_FAST || next->is_target ||
+        s->at[s->n - 1].kind != IT_EXPR)
         return false;
     if (!is_local(f, next->name)) return false;
     store_name(f, s, pel_pop_expr(f->l, s, at), next, at + 1);
@@ -194,7 +207,8 @@ static void swap(flat *f, stack *s, uint32_t n, uint32_t at) {
 
 static void pop(flat *f, stack *s, uint32_t at) {
     item it = pel_stack_pop(f->l, s, at);
-    if (it.kind == IT_NULL || (it.kind == IT_EXPR && is_fixed(f, it.node))) return;
+    if (it.kind == IT_NULL || (f->is_careful && it.kind != IT_EXPR) || (it.kind == IT_EXPR && is_fixed(f, it.node)))
+        return;
     pel_node *value = pel_item_expr(f->l, it, at);
     if (value->kind == PEL_Slice) return;
     spill(f, s, s->n, at);
@@ -222,7 +236,7 @@ static uint32_t unpack(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
     spill(f, s, s->n, at);
     bool stored = true;
     for (uint32_t i = 1; i <= n && stored; i++)
-        stored = at + i < l->c->n && l->c->at[at + i].op == PEL_I_STORE && !l->c->at[at + i].is_target;
+        stored = at + i < f->limit && l->c->at[at + i].op == PEL_I_STORE && !l->c->at[at + i].is_target;
     pel_node *tuple = pel_make(l, PEL_Tuple, at);
     tuple->Tuple.ctx = PEL_Store;
     PEL_VEC(pel_name) names = { 0 };
@@ -248,7 +262,7 @@ static uint32_t in_place(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
     pel_lift *l = f->l;
     pel_node *right = pel_pop_expr(l, s, at), *left = pel_pop_expr(l, s, at);
     const pel_ins *next = &l->c->at[at + 1];
-    bool same = next->op == PEL_I_STORE && !next->is_target && left->kind == PEL_Name &&
+    bool same = at + 1 < f->limit && next->op == PEL_I_STORE && !next->is_target && left->kind == PEL_Name &&
                 left->Name.id == pel_unmangle(l, next->name);
     spill(f, s, s->n, at);
     pel_name name = same ? left->Name.id : new_name(f, "value");
@@ -299,6 +313,13 @@ static void grow(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
         assign(f, target, value, at);
         return;
     }
+    if (f->is_careful && ins->sub == PEL_D_MERGE) fail(f, at, "keywords of a call are joined in several steps");
+    if (f->is_careful && is_dict) { /* only a mapping has a place there */
+        pel_node *only = pel_make(l, PEL_Dict, at);
+        pel_nodes_push(l->ctx, &only->Dict.keys, NULL);
+        pel_nodes_push(l->ctx, &only->Dict.values, value);
+        value = only;
+    }
     const char *method = is_append                ? (ins->sub == PEL_D_SET ? "add" : "append")
                          : ins->sub == PEL_D_LIST ? "extend"
                                                   : "update";
@@ -345,14 +366,23 @@ static pel_node *code_value(flat *f, const pel_code_object *code, uint32_t at) {
                          (pel_nodes){ 0 });
 }
 
+/* Whether the next instruction only adds to a def: a default, a decorator. */
+static bool adds_to_def(const flat *f, const stack *s, uint32_t at) {
+    const pel_ins *next = &f->l->c->at[at + 1];
+    if (at + 1 >= f->limit) return false;
+    if (next->op == PEL_I_FUNCTION_PART) return true;
+    if (s->n < 2 || s->at[s->n - 2].kind != IT_EXPR || s->at[s->n - 2].node->kind == PEL_Comment) return false;
+    return next->op == PEL_I_CALL && !next->value && next->arg + next->sub == 2;
+}
+
 /* A def is a statement at once; its name stands for it. */
 static void settle_def(flat *f, stack *s, uint32_t at) {
-    item *top = &s->at[s->n - 1];
-    if (top->kind != IT_EXPR) return;
-    pel_node *def = top->node;
-    if (def->kind != PEL_FunctionDef && def->kind != PEL_AsyncFunctionDef) return;
+    if (!s->n || s->at[s->n - 1].kind != IT_EXPR || adds_to_def(f, s, at)) return;
+    pel_node *def = s->at[s->n - 1].node;
+    if (def->kind != PEL_FunctionDef && def->kind != PEL_AsyncFunctionDef && def->kind != PEL_ClassDef) return;
     const pel_ins *next = &f->l->c->at[at + 1];
-    bool is_stored = next->op == PEL_I_STORE && pel_unmangle(f->l, next->name) == def->FunctionDef.name;
+    bool is_stored = at + 1 < f->limit && next->op == PEL_I_STORE &&
+                     pel_unmangle(f->l, next->name) == def->FunctionDef.name; /* a class has it in the same place */
     if (!is_stored && pel_map_has(&f->names.taken, PEL_KEY(def->FunctionDef.name)))
         fail(f, at, "a function whose name means something else");
     s->n--;
@@ -378,7 +408,8 @@ static void make_function(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
         s->at[s->n - 2] = (item){ .kind = IT_SILENT, .at = at };
     }
     pel_step(f->l, s, at);
-    settle_def(f, s, at);
+    bool is_class = s->n && s->at[s->n - 1].kind == IT_EXPR && s->at[s->n - 1].node->kind == PEL_ClassDef;
+    if (!is_class) settle_def(f, s, at); /* that is not built yet */
 }
 
 static void list_to_tuple(flat *f, stack *s, uint32_t at) {
@@ -422,9 +453,14 @@ static uint32_t step(flat *f, stack *s, uint32_t at) {
     case PEL_I_SWAP: swap(f, s, ins->arg, at); return 0;
     case PEL_I_POP: pop(f, s, at); return 0;
     case PEL_I_STORE: {
+        if (s->n && s->at[s->n - 1].kind == IT_NOTES) break;
         pel_node *value = pel_pop_expr(l, s, at);
         bool is_itself = value->kind == PEL_Name && value->Name.id == pel_unmangle(l, ins->name);
-        if (!is_itself) store_name(f, s, value, ins, at);
+        if (is_itself && f->is_careful) is_itself = pel_map_has(&f->names.ours, PEL_KEY(value->Name.id));
+        if (is_itself)
+            declare(f, ins);
+        else
+            store_name(f, s, value, ins, at);
         return 0;
     }
     case PEL_I_DELETE:
@@ -445,13 +481,15 @@ static uint32_t step(flat *f, stack *s, uint32_t at) {
     case PEL_I_APPEND: grow(f, s, ins, at); return 0;
     case PEL_I_LIST_TO_TUPLE: list_to_tuple(f, s, at); return 0;
     case PEL_I_GET_ITER:
-        if (ins->flag || (at + 1 < l->c->n && l->c->at[at + 1].op == PEL_I_FOR)) break; /* the loop does it */
+        if (!f->is_careful && (ins->flag || (at + 1 < l->c->n && l->c->at[at + 1].op == PEL_I_FOR)))
+            break; /* the loop does it */
+        if (ins->flag) fail(f, at, "an `async for`, which has no form without structure");
         pel_push_expr(l, s, at, call_builtin(f, "iter", pel_nodes_one(l->ctx, pel_pop_expr(l, s, at))));
         return 0;
     case PEL_I_CELL: pel_push_expr(l, s, at, cell(f, ins->name, at)); return 0;
     case PEL_I_CONST: {
         bool is_code = ins->value->kind == PEL_CONST_CODE;
-        if (!is_code || (at + 1 < l->c->n && l->c->at[at + 1].op == PEL_I_FUNCTION)) break;
+        if (!is_code || (at + 1 < f->limit && l->c->at[at + 1].op == PEL_I_FUNCTION)) break;
         pel_push_expr(l, s, at, code_value(f, ins->value->code, at));
         return 0;
     }
@@ -465,7 +503,25 @@ static uint32_t step(flat *f, stack *s, uint32_t at) {
     default: break;
     }
     pel_step(l, s, at);
+    if (ins->op == PEL_I_CALL || ins->op == PEL_I_CALL_EX) settle_def(f, s, at);
     return 0;
+}
+
+uint32_t pel_flat_step(pel_flat_walk *f, stack *s, uint32_t at) { return step(f, s, at); }
+void pel_flat_spill(pel_flat_walk *f, stack *s, uint32_t n, uint32_t at) { spill(f, s, n, at); }
+
+void pel_flat_begin(pel_flat_walk *f, pel_lift *l) {
+    *f = (flat){ .l = l, .open = pel_new_array(l->ctx, (size_t)l->c->n_guards + 1, bool), .limit = l->c->n };
+    take_all_names(f, l->code, 0);
+    for (uint32_t i = 0; i < l->c->n; i++) {
+        const pel_ins *ins = &l->c->at[i];
+        bool is_deleted = ins->op == PEL_I_DELETE || ins->op == PEL_I_LOAD_CLEAR;
+        if (is_deleted) pel_map_set(l->ctx, &f->deleted, PEL_KEY(pel_unmangle(l, ins->name)), 1);
+        if (is_deleted || ins->op == PEL_I_STORE) pel_map_set(l->ctx, &f->bound, PEL_KEY(ins->name), 1);
+    }
+    pel_name_list lists[] = { l->code->varnames, l->code->cellvars, l->code->freevars };
+    for (uint32_t k = 0; k < PEL_COUNT(lists); k++)
+        for (uint32_t i = 0; i < lists[k].n; i++) pel_map_set(l->ctx, &f->bound, PEL_KEY(lists[k].at[i]), 1);
 }
 
 /* ---- jumps ---- */
@@ -513,8 +569,7 @@ static void meet(flat *f, stack *a, pel_nodes *a_out, stack *b, pel_nodes *b_out
 }
 
 /* The condition under which a jump is not taken. */
-static pel_node *stays(flat *f, const pel_ins *ins, pel_node *value, uint32_t at) {
-    pel_lift *l = f->l;
+pel_node *pel_flat_stays(pel_lift *l, const pel_ins *ins, pel_node *value, uint32_t at) {
     switch (ins->op) {
     case PEL_I_PJF:
     case PEL_I_JFP: return value;
@@ -554,7 +609,7 @@ static uint32_t branch(flat *f, stack *s, uint32_t at) {
     stack yes = pel_stack_copy(l, s, s->n), no = pel_stack_copy(l, s, s->n);
     if (keeps) pel_stack_push(l, &no, tested);
     pel_node *stmt = pel_make(l, PEL_If, at);
-    stmt->If.test = stays(f, ins, pel_item_expr(l, tested, at), at);
+    stmt->If.test = pel_flat_stays(l, ins, pel_item_expr(l, tested, at), at);
     pel_nodes body = { 0 }, orelse = { 0 };
     uint32_t to = PEL_NONE, other = PEL_NONE, next = target;
     outcome how = run_part(f, &yes, at + 1, target, &to, &body);
@@ -780,8 +835,8 @@ static outcome run(flat *f, stack *s, uint32_t at, uint32_t stop, uint32_t *to) 
 }
 
 pel_nodes pel_read_flat(pel_lift *l) {
-    flat f = { .l = l, .open = pel_new_array(l->ctx, (size_t)l->c->n_guards + 1, bool) };
-    take_all_names(&f, l->code, 0);
+    flat f;
+    pel_flat_begin(&f, l);
     pel_nodes body;
     stack s = { 0 };
     uint32_t to;

@@ -124,12 +124,51 @@ static void show_instructions(pel_lift *l, pel_nodes *body) {
     }
 }
 
-/* Keeps the names that the code takes from around it, so that the code around stays what it was. */
-static pel_nodes incomplete_body(pel_lift *l, const pel_err *why) {
-    pel_nodes body = { 0 };
+/* Says in the text and in the result that these statements are not what somebody wrote. */
+static pel_node *mark_incomplete(pel_lift *l, const pel_err *why, pel_str rest) {
     pel_incomplete report = { .code = l->code, .why = *why };
     pel_push(l->ctx, &l->result->incomplete, report);
-    pel_nodes_push(l->ctx, &body, pel_make_comment(l->ctx, pel_format(l->ctx, PEL_INCOMPLETE ": %s", why->what)));
+    return pel_make_comment(l->ctx, pel_format(l->ctx, PEL_INCOMPLETE ": %s; %.*s", why->what, PEL_FMT(rest)));
+}
+
+/* The last resort that still does what the code does: its blocks as states of a loop. */
+static void read_states(pel_ctx *ctx, void *arg) {
+    reading *job = arg;
+    pel_lift *l = job->l;
+    l->is_states = true;
+    const pel_insns *insns = pel_decode(ctx, l->code);
+    pel_stack_depths(ctx, insns);
+    l->c = pel_normalise_as_laid(ctx, insns);
+    l->open = pel_new_array(ctx, (size_t)l->c->n_guards + 1, bool);
+    l->head_open = pel_new_array(ctx, (size_t)l->c->n + 1, bool);
+    l->unseen = pel_new_array(ctx, (size_t)l->c->n + 1, bool);
+    job->body = pel_read_states(l);
+    pel_decompile_tidy(l, &job->body);
+    for (uint32_t i = 0; i < job->body.n; i++) pel_ast_check(ctx, job->body.at[i]);
+}
+
+static bool is_docstring(const pel_node *stmt) {
+    return stmt->kind == PEL_Expr && stmt->Expr.value->kind == PEL_Constant &&
+           stmt->Expr.value->Constant.value->kind == PEL_CONST_STR;
+}
+
+/* The statements of the states, with the mark after a docstring: nothing may be before that. */
+static pel_nodes marked_states(pel_lift *l, const pel_err *why, pel_nodes states) {
+    pel_nodes body = { 0 };
+    uint32_t from = states.n && is_docstring(states.at[0]);
+    if (from) pel_nodes_push(l->ctx, &body, states.at[0]);
+    pel_str how = PEL_STR("its blocks are states of a loop, which does the same");
+    pel_nodes_push(l->ctx, &body, mark_incomplete(l, why, how));
+    for (uint32_t i = from; i < states.n; i++) pel_nodes_push(l->ctx, &body, states.at[i]);
+    return body;
+}
+
+/* Keeps the names that the code takes from around it, so that the code around stays what it was. Running it raises:
+ * nothing is left out in silence. */
+static pel_nodes incomplete_body(pel_lift *l, const pel_err *why, const pel_err *no_states) {
+    pel_nodes body = { 0 };
+    pel_str rest = pel_format(l->ctx, "no states either: %s", no_states->what);
+    pel_nodes_push(l->ctx, &body, mark_incomplete(l, why, rest));
     show_instructions(l, &body);
     for (uint32_t i = 0; i < l->code->freevars.n; i++) {
         pel_name name = pel_unmangle(l, l->code->freevars.at[i]);
@@ -139,18 +178,29 @@ static pel_nodes incomplete_body(pel_lift *l, const pel_err *why) {
     if (generates) pel_nodes_push(l->ctx, &body, pel_make_expr(l->ctx, pel_node_new(l->ctx, PEL_Yield)));
     pel_node *raise = pel_node_new(l->ctx, PEL_Raise);
     raise->Raise.exc = pel_make_name(l->ctx, pel_intern_c(l->ctx, "NotImplementedError"), PEL_Load);
-    if (l->code->flags & PEL_CO_NEWLOCALS)
-        pel_nodes_push(l->ctx, &body, raise);
-    else
-        pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
+    pel_nodes_push(l->ctx, &body, raise);
     return body;
+}
+
+static bool read_as_states(pel_lift *l, reading *job, pel_err *why) {
+    job->l = lift_for(l->outer, l->code);
+    job->l->class_name = l->class_name;
+    return pel_attempt(l->ctx, read_states, job, why);
 }
 
 /* The statements of a def or a class; whatever goes wrong stays inside it. */
 static pel_nodes read_body(pel_lift *l) {
     reading job = { .l = l };
-    pel_err why;
-    if (pel_attempt(l->ctx, read_checked, &job, &why)) return job.body;
+    pel_err why = { 0 };
+    bool as_states = l->result->as_states && read_as_states(l, &job, &why);
+    if (as_states) return marked_states(l, &(pel_err){ .what = "as asked for" }, job.body);
+    job.l = lift_for(l->outer, l->code);
+    job.l->class_name = l->class_name;
+    pel_str no = l->result->as_states ? pel_format(l->ctx, "pellucid: no states: %s", why.what) : PEL_STR("");
+    if (pel_attempt(l->ctx, read_checked, &job, &why)) {
+        if (no.len) pel_nodes_push(l->ctx, &job.body, pel_make_comment(l->ctx, no));
+        return job.body;
+    }
     bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
     if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
     /* hints that the compiler left may have been more confusing than helpful; ends of paths may be written twice */
@@ -163,7 +213,9 @@ static pel_nodes read_body(pel_lift *l) {
         pel_err ignored;
         if (pel_attempt(l->ctx, read_checked, &job, &ignored)) return job.body;
     }
-    return incomplete_body(l, &why);
+    pel_err no_states;
+    if (read_as_states(l, &job, &no_states)) return marked_states(l, &why, job.body);
+    return incomplete_body(l, &why, &no_states);
 }
 
 /* ---- arguments ---- */

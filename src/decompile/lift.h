@@ -130,6 +130,7 @@ typedef struct pel_lift {
     bool plainly;      /* reads without the hints that the compiler left */
     bool repeats_ends; /* writes the end of a path again where a jump to it fits no statement */
     bool nests_loops;  /* takes a jump back in the middle of a loop for the end of another one that begins with it */
+    bool is_states;    /* the code is written as states: states.c */
     bool is_notes;     /* the code computes annotations */
     pel_late_notes *notes; /* annotations of this class or module */
     bool is_lazy;          /* the code only returns an expression of the code around it */

@@ -374,7 +374,7 @@ void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
         for (uint32_t i = 0; i < body->n; i++) drop_unreached(NULL, &body->at[i]);
     drop_ends(l, body, false);
     if (!(l->code->flags & PEL_CO_OPTIMIZED)) refuse_returns(l, body);
-    if (!is_class && pel_name_is(l->code->name, "<module>")) pel_put_in_place(l, body);
+    if (!is_class && !l->is_states && pel_name_is(l->code->name, "<module>")) pel_put_in_place(l, body);
     annotations(l, body);
     bare_returns(body);
     docstring(l, body);

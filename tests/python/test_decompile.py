@@ -6,6 +6,7 @@ import dis
 import enum
 import functools
 import inspect
+import sys
 import types
 
 import pytest
@@ -327,3 +328,38 @@ def test_free_variables_change_places():
     cells = dict(zip(f.__code__.co_freevars, f.__closure__))
     again = types.FunctionType(turned, {}, "f", None, tuple(cells[name] for name in turned.co_freevars))
     assert again() == f() == (("A", "B"), "B", "A")
+
+
+def _assembled(instructions: list[tuple[str, int]], like: types.FunctionType) -> types.FunctionType:
+    """A function of raw 3.11 instructions, with the variables and constants of another."""
+    import opcode
+
+    code = b""
+    for name, arg in instructions:
+        number = opcode.opmap[name]
+        code += bytes([number, arg]) + bytes(2 * opcode._inline_cache_entries[number])
+    made = like.__code__.replace(co_code=code, co_exceptiontable=b"", co_stacksize=8)
+    return types.FunctionType(made, globals())
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="assembles instructions of 3.11")
+def test_what_has_no_structure_still_does_the_same() -> None:
+    def like(a, b):
+        a = b = 1
+        return a
+
+    # two loops that jump into each other's middle: no nesting of statements has this shape
+    tangled = _assembled([
+        ("RESUME", 0), ("LOAD_FAST", 0), ("POP_JUMP_FORWARD_IF_FALSE", 5),
+        ("LOAD_FAST", 0), ("LOAD_CONST", 1), ("BINARY_OP", 10), ("STORE_FAST", 0),  # A: a -= 1
+        ("LOAD_FAST", 1), ("LOAD_CONST", 1), ("BINARY_OP", 0), ("STORE_FAST", 1),   # B: b += 1
+        ("LOAD_FAST", 0), ("POP_JUMP_BACKWARD_IF_TRUE", 12),                        # to A
+        ("LOAD_FAST", 1), ("LOAD_CONST", 1), ("BINARY_OP", 6), ("POP_JUMP_BACKWARD_IF_TRUE", 12),  # to B
+        ("LOAD_FAST", 1), ("RETURN_VALUE", 0)], like)
+    made = pellucid.decompile_map(tangled.__code__)
+    assert made.incomplete and "# pellucid: incomplete" in made.source and "NotImplementedError" not in made.source
+    namespace: dict = {}
+    exec(made.source, namespace)
+    for a in range(4):
+        for b in range(3):
+            assert namespace["like"](a, b) == tangled(a, b)
