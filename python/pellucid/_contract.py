@@ -87,6 +87,7 @@ def contract(report: Report) -> dict[str, Any]:
         "failed": {c.name: c.detail for c in report.failures},
         "not_compared": _not_compared(report),
         **({"config": report.config} if report.config is not None else {}),
+        **({"reduced": report.reduced["changes"]} if report.reduced is not None else {}),
     }
 
 

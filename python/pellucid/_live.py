@@ -166,6 +166,8 @@ def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
 def run_skeleton(options: argparse.Namespace) -> int:
     from ._specs import SpecError
     if options.script:
+        if options.device:
+            raise SpecError("a script runs its model with values: leave out --device meta", usage=True)
         if options.config or options.dump:
             raise SpecError("--config builds the model again, and only a SPEC says how", usage=True)
         return run_script(options)
@@ -177,6 +179,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
         made = make_skeleton(options, subject, [] if options.given_only else None, progress)
+        give_values(options, subject, made, progress)
         dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
     if options.dump:
         sys.stdout.write(dump + "\n")
@@ -240,10 +243,22 @@ def make_skeleton(options: argparse.Namespace, subject: Any, more: list[Any] | N
                     progress=progress, device=options.device)
 
 
+def give_values(options: argparse.Namespace, subject: Any, made: Any, progress: Any) -> None:
+    """What was recorded without values is compared with them in a small size, where there is one."""
+    if options.device is None or options.no_verify or options.given_only or options.module or not made.report.good:
+        return
+    from ._reduced import with_values_at_reduced_size
+    options.device = None
+    said = with_values_at_reduced_size(made, subject, lambda: load_subject(options, with_inputs=True), progress)
+    print(f"pellucid: values: {said if len(said) < 300 else said[:299] + '…'}", file=sys.stderr)
+
+
 def give_config(options: argparse.Namespace, subject: Any, made: Any, progress: Any) -> str:
     """Sizes that can change become a Config. What was found of each number, as text."""
     from ._config import with_config
     from ._specs import SpecError
+    if made.report.level == "structure":
+        raise SpecError("--config compares values: leave out --device meta", usage=True)
     if options.no_verify or options.given_only or options.module or options.leaf:
         raise SpecError("--config compares other sizes of the whole model: leave out --no-verify, --no-more, --module "
                         "and --leaf", usage=True)

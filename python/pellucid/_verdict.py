@@ -198,6 +198,7 @@ class Report(Result):
     retreats: list[str] = field(default_factory=list)
     proof: Answer | None = None
     level: str = "default"
+    reduced: dict[str, Any] | None = None  # of level "structure": what a small model showed by values
     config: dict[str, Any] | None = None  # which sizes can change, and where that was compared
 
     def status(self, name: str) -> str:
@@ -262,6 +263,7 @@ class Report(Result):
             "checks": [{**vars(c), "rule": rule_of(c.name).name} for c in self.checks],
             "seconds": self.seconds, "remarks": self.remarks, "retreats": self.retreats, "synthesis": self.synthesis,
             **({"config": self.config} if self.config is not None else {}),
+            **({"reduced": self.reduced} if self.reduced is not None else {}),
         }
 
     def __str__(self) -> str:
