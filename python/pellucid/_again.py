@@ -10,6 +10,7 @@ from ._contract import read_contract
 from ._given import given
 from ._skeleton import SkeletonError, _readable, _workshop
 from ._verdict import Check, Report
+from ._verify import verify as referee
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +50,9 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
         work.state.restore()
         devices = work._devices(source)
         report = work.report
-        report.checks = work.verified(source, root, _packages(source)) + report.checks + devices
+        found = (work.verified(source, root, _packages(source)) if device
+                 else referee(work.model, source, root, work.sequences, _packages(source)))
+        report.checks = found + report.checks + devices
         report.runs = [row["about"] for rows in work.sequences for row in rows if "about" in row]
         report.level = work.level or ("full" if work.full else "default")
     if contract is not None:
