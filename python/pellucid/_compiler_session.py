@@ -178,6 +178,10 @@ class Session:
         self._write_whole()
         self._write_reports()
 
+    @property
+    def is_open(self) -> bool:
+        return bool(self._removers)
+
     def linked_files(self) -> list[str]:
         stages = [stage.path for made in self.compilations for stage in made.stages if stage.linked]
         return [made.path for made in self.compilations if made.linked] + stages

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDERS = [*sorted(path for path in (ROOT / "src").iterdir() if path.is_dir()), ROOT / "cli", ROOT / "ext",
-           ROOT / "python" / "pellucid"]
+           ROOT / "python" / "pellucid", ROOT / "python" / "pellucid" / "depyf"]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")),
          *[folder / "README.md" for folder in FOLDERS]]
 ONE_PAGE = 900  # words
