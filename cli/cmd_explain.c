@@ -8,6 +8,11 @@ static const cli_option options[] = {
       "compare the numbers of each stage of the compiler with the model as written, bit by bit, and name the line "
       "where they part",
       NULL },
+    { 0, "vary", NULL, "call it with other batch sizes and lengths, too, to see what is compiled again", NULL },
+    { 0, "try", NULL,
+      "make the same calls again under each setting that could stop a recompilation, count, and compare the results; "
+      "includes --vary",
+      NULL },
     CLI_OPTION_MODEL,
     CLI_OPTION_END,
 };
@@ -21,12 +26,17 @@ const cli_command cli_cmd_explain = {
              "then the source as written, what Dynamo generated and the graph, side by side. From\n"
              "Python: pellucid.explain, and pellucid.prepare_debug to step through it in a debugger.\n"
              "\n"
+             "What was compiled again has its cause: the guard that failed, the value that it wanted and the\n"
+             "one that came, the lines that need it, give it and assign to it, and the change that would stop\n"
+             "it. --vary makes calls that differ; --try tries the changes.\n"
+             "\n"
              "With --numerics the model runs as written and with the backends eager, aot_eager and\n"
              "inductor. Results and gradients are compared; for the first backend that differs, the line\n"
              "whose inputs are equal and whose value is not is named, with your source line and the\n"
              "kernel. Lines that make NaN or infinity of finite numbers are named, too. Exit code 4 if\n"
              "anything differs or is not finite. From Python: pellucid.bisect_numerics.",
     .example = "$ pellucid explain timm:resnet18 --html explained.html\n"
+               "$ pellucid explain timm:resnet18 --try\n"
                "$ pellucid explain timm:resnet18 --numerics",
     .options = options,
     .min_operands = 1,

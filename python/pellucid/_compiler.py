@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterator, Sequence
 from . import _compiler_compat as compat
 from ._compiler_session import Session
 from ._decompile import decompile
+from ._recompiles import Cause
 from ._result import Result, frame
 
 _sessions: list[Session] = []
@@ -136,6 +137,8 @@ class Explanation(Result):
     graph_breaks: list[tuple[str, int, str]] = field(default_factory=list)
     #: Why functions were compiled again, as (compile id, reason).
     recompilations: list[tuple[str, str]] = field(default_factory=list)
+    #: The same gathered by what varied, with values, places, and what would stop it.
+    causes: list[Cause] = field(default_factory=list)
 
     def __str__(self) -> str:
         return self.text
@@ -143,7 +146,7 @@ class Explanation(Result):
     def to_dict(self) -> dict[str, Any]:
         return {"graph_breaks": [{"file": file, "line": line, "reason": why} for file, line, why in self.graph_breaks],
                 "recompilations": [{"id": number, "reason": why} for number, why in self.recompilations],
-                "folder": self.folder}
+                "causes": [cause.to_dict() for cause in self.causes], "folder": self.folder}
 
     def _summary(self) -> str:
         return f"{len(self.graph_breaks)} graph breaks, {len(self.recompilations)} recompilations"
@@ -158,16 +161,23 @@ class Explanation(Result):
             file.write(text)
 
 
-def explain(fn: Callable[..., Any], *args: Any, backend: Any = "eager", more: Sequence[tuple[Any, ...]] = (),
-            folder: str | os.PathLike[str] | None = None, **kwargs: Any) -> Explanation:
+def explain(fn: Callable[..., Any], *args: Any, backend: Any = "eager", more: Sequence[Any] = (),
+            folder: str | os.PathLike[str] | None = None, attempt: bool = False, **kwargs: Any) -> Explanation:
     """Calls a function, compiled, and says what was compiled, where it broke and why, and what was compiled again.
 
     A function that is not compiled yet is, with `backend`. `more` are the arguments of further calls, to see what makes
-    Dynamo compile again. The sources go to `folder`, or to one that is removed when Python ends.
+    Dynamo compile again: tuples of arguments, or pairs of a tuple and a dict of named ones. The sources go to `folder`,
+    or to one that is removed when Python ends.
+
+    `attempt` makes the same calls once more under each setting that could stop a recompilation, counts what is compiled
+    then, and compares the results. What was compiled before is forgotten for it.
     """
     import torch
 
     from . import _compiler_page as page
+    from . import _recompiles as recompiles
+    calls = [(args, kwargs), *(_call(arguments, kwargs) for arguments in more)]
+    trials = recompiles.Trials(fn, calls, backend) if attempt else None
     if folder is None:
         folder = tempfile.mkdtemp(prefix="pellucid-explain-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -177,12 +187,21 @@ def explain(fn: Callable[..., Any], *args: Any, backend: Any = "eager", more: Se
     _sessions.append(session)
     try:
         with session.counting():
-            compiled(*args, **kwargs)
-            for arguments in more:
-                compiled(*arguments, **kwargs)
+            for arguments, named in calls:
+                compiled(*arguments, **named)
     finally:
         session.close()
     breaks = [(b.file, b.line, b.reason) for made in session.compilations for b in made.breaks]
     again = [(made.id, page.why_again(reason)) for made in session.compilations for reason in made.recompiled]
+    if trials is not None:
+        trials.run(session)
     text = page.text_report(session, with_files=False) + page.side_by_side(session)
-    return Explanation(text, page.html_report(session), session.folder, list(dict.fromkeys(breaks)), again)
+    return Explanation(text, page.html_report(session), session.folder, list(dict.fromkeys(breaks)), again,
+                       session.causes())
+
+
+def _call(given: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """One of `more`: its own named arguments, or those of the first call."""
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple) and isinstance(given[1], dict):
+        return given[0], given[1]
+    return tuple(given), named

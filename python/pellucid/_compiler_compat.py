@@ -292,6 +292,19 @@ def as_json(text: str | None) -> Any:
         return None
 
 
+def as_written(function: Any) -> Any:
+    """The function or module that was given to torch.compile."""
+    if isinstance(function, torch.nn.Module):
+        return getattr(function, "_orig_mod", function)
+    unwrap = _find("torch._dynamo.eval_frame.innermost_fn")
+    return unwrap(function) if unwrap else function
+
+
+def torch_folder() -> str:
+    """Where torch's own sources are."""
+    return str(torch.__path__[0])
+
+
 def is_compiled(function: Any) -> bool:
     """Whether it came from torch.compile."""
     wrapper = _find("torch._dynamo.eval_frame.OptimizedModule")

@@ -12,6 +12,7 @@ from typing import Iterator
 
 import torch
 
+from . import _recompiles as recompiles
 from ._compiler_guards import simple
 from ._compiler_session import Break, Compilation, Function, Session, Stage, places_in
 
@@ -35,6 +36,15 @@ def summary(session: Session) -> str:
              counted(len(made), "compilation"), breaks, counted(again, "recompilation")]
     failed = sum(c.failure is not None for c in session.compilations)
     return ", ".join(parts + ([counted(failed, "failure")] if failed else []))
+
+
+def compiled_times(session: Session) -> dict[str, int]:
+    """How often each function was compiled, by its name."""
+    times: dict[str, int] = {}
+    for made in session.compilations:
+        name = recompiles.name_of(made)
+        times[name] = times.get(name, 0) + 1
+    return times
 
 
 def relative(session: Session, path: str) -> str:
@@ -142,6 +152,9 @@ def text_report(session: Session, *, with_files: bool = True) -> str:
     explained: dict[tuple[str, str, int], str] = {}  # breaks -> the compilation that gives their reason
     for made in in_order(session):
         lines += [*_text_of(session, made, explained, with_files), ""]
+    if session.causes():
+        lines += ["Why functions were compiled again, the most frequent first:", ""]
+        lines += [f"  {line}".rstrip() for line in recompiles.say(session.causes(), compiled_times(session))]
     found = list(problems(session))
     if found:
         lines += ["Notes:", *("  " + note.replace("\n", "\n  ") for note in found), ""]
@@ -290,6 +303,9 @@ def html_report(session: Session) -> str:
     body.append("</ol></nav><main>")
     places = {made.id: index for index, made in reversed(list(enumerate(shown)))}
     body += [_section(session, made, index, places) for index, made in enumerate(shown)]
+    if session.causes():
+        said = "\n".join(recompiles.say(session.causes(), compiled_times(session)))
+        body.append(f"<h2>Why functions were compiled again</h2><pre class=causes>{_with_links(said, places)}</pre>")
     found = list(problems(session))
     if found:
         body.append("<h2>Notes</h2>" + "".join(f"<pre><span class=l>{e(note)}</span></pre>" for note in found))

@@ -23,6 +23,7 @@ from typing import Any, Callable, Iterator, cast
 from . import _compiler_compat as compat
 from . import _compiler_guards
 from . import _compiler_guards as guards
+from . import _recompiles as recompiles
 from ._link import Listing, instructions, linked, listing, parses, plain_name, write_text
 from ._pellucid import set_lines
 
@@ -90,6 +91,7 @@ class Compilation:
     stages: list[Stage] = field(default_factory=list)
     breaks: list[Break] = field(default_factory=list)
     recompiled: list[str] = field(default_factory=list)
+    moment: recompiles.Moment | None = None  # the call that no older version fits
     caches: list[str] = field(default_factory=list)
     guards: str = ""
     guards_path: str = ""
@@ -159,6 +161,7 @@ class Session:
         self._numbers: dict[str, int] = {}
         self._noted: dict[int, Any] = {}  # by id: what torch noted about compilations, as far as we have seen it
         self._removers: list[Callable[[], None]] = []
+        self._causes: list[recompiles.Cause] | None = None
 
     # ---- opening and closing ----
 
@@ -177,6 +180,12 @@ class Session:
         self._write_guards()
         self._write_whole()
         self._write_reports()
+
+    def causes(self) -> list[recompiles.Cause]:
+        """Why functions were compiled again; the same objects each time, once the session is closed."""
+        if self._causes is None or self.is_open:
+            self._causes = recompiles.causes(self)
+        return self._causes
 
     @property
     def is_open(self) -> bool:
@@ -348,6 +357,7 @@ class Session:
         elif kind == "recompile_reasons":
             reasons = compat.as_json(payload)
             made.recompiled = [str(reason) for reason in reasons] if isinstance(reasons, list) else [payload or ""]
+            made.moment = recompiles.seen_now(made.recompiled)
         elif _CACHES.match(kind):
             made.caches.append(kind)
 

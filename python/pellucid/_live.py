@@ -119,6 +119,9 @@ def make_parser() -> Parser:
     command.add_argument("-o", "--output", metavar="DIR", help="keep all sources, graphs and guards there")
     command.add_argument("--html", metavar="FILE", help="write a page instead: the sources side by side, lines matched")
     command.add_argument("--backend", default="eager", metavar="NAME", help="of torch.compile (eager)")
+    command.add_argument("--vary", action="store_true", help="call it with other batch sizes and lengths, too")
+    command.add_argument("--try", dest="attempt", action="store_true",
+                         help="make the calls again under each setting that could stop a recompilation")
     command.add_argument("--numerics", action="store_true",
                          help="compare the numbers of each stage, bit by bit, instead")
 
@@ -424,6 +427,10 @@ def run_sketch(options: argparse.Namespace) -> int:
 def run_explain(options: argparse.Namespace) -> int:
     from ._compiler import explain
     from ._numerics import bisect_numerics
+    from ._recompiles import varied_calls
+    if options.numerics and (options.attempt or options.vary):
+        from ._specs import SpecError
+        raise SpecError("--numerics makes one call: it does not go with --vary or --try", usage=True)
     with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
@@ -431,8 +438,9 @@ def run_explain(options: argparse.Namespace) -> int:
         if options.numerics:
             numerics = bisect_numerics(subject.model, *subject.args, **subject.kwargs)
         else:
+            more = varied_calls(subject.model, (subject.args, subject.kwargs)) if options.vary or options.attempt else []
             made = explain(subject.model, *subject.args, backend=options.backend, folder=options.output,
-                           **subject.kwargs)
+                           attempt=options.attempt, more=more, **subject.kwargs)
     if options.numerics:
         return say_numerics(numerics, options.json)
     if options.html:

@@ -197,7 +197,7 @@ def _numbers(what: str, one: torch.Tensor, other: torch.Tensor) -> Difference | 
                       float(relative.max()), index, (one.flatten()[worst].item(), other.flatten()[worst].item()))
 
 
-def _differences(one: Any, other: Any, path: str = "the result") -> Iterator[Difference]:
+def differences(one: Any, other: Any, path: str = "the result") -> Iterator[Difference]:
     """Of two results of one structure."""
     import torch.utils._pytree as pytree
     (left, how), (right, other_how) = pytree.tree_flatten(one), pytree.tree_flatten(other)
@@ -277,7 +277,7 @@ def _gradients(model: Any, inputs: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _compare(stage: Stage, written: _Run, compiled: _Run) -> None:
-    stage.differences = list(_differences(written.result, compiled.result))
+    stage.differences = list(differences(written.result, compiled.result))
     for name in [*written.gradients, *(set(compiled.gradients) - set(written.gradients))]:
         one, other = written.gradients.get(name), compiled.gradients.get(name)
         if one is None or other is None:
@@ -516,7 +516,7 @@ def bisect_numerics(fn: Callable[..., Any], *args: Any, backends: Sequence[Any] 
     inputs = (args, kwargs)
     made = Numerics([Stage(_name(backend), backend) for backend in backends])
     written = _run(model, fn, inputs)
-    again = list(_differences(written.result, _run(model, fn, inputs).result))
+    again = list(differences(written.result, _run(model, fn, inputs).result))
     if again:
         made.unknown = "two calls of the function as written differ already, by no fault of the compiler"
         made.notes.append(f"As written, called twice: {again[0]}")

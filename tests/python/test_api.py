@@ -31,7 +31,7 @@ NOT_IN_PYTHON = {
 RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict", "leaf": "leaves", "with": "known"}
 # Options that functions give as methods of what they return, or take as a target.
 ELSEWHERE = {("skeleton", "output"), ("sketch", "output"), ("scan", "output"), ("decompile", "output"),
-             ("decompile", "marshal"), ("explain", "numerics"),
+             ("decompile", "marshal"), ("explain", "numerics"), ("explain", "vary"), ("explain", "try"),
              ("format", "output"), ("compare", "code"), ("explain", "output"),
              ("verify", "against"),  # the model itself
              ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain"),
