@@ -438,7 +438,8 @@ def run_explain(options: argparse.Namespace) -> int:
         if options.numerics:
             numerics = bisect_numerics(subject.model, *subject.args, **subject.kwargs)
         else:
-            more = varied_calls(subject.model, (subject.args, subject.kwargs)) if options.vary or options.attempt else []
+            given = (subject.args, subject.kwargs)
+            more = varied_calls(subject.model, given) if options.vary or options.attempt else []
             made = explain(subject.model, *subject.args, backend=options.backend, folder=options.output,
                            attempt=options.attempt, more=more, **subject.kwargs)
     if options.numerics:

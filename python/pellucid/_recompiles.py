@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _TENSOR = re.compile(r"tensor '(?P<source>.*?)' (?P<what>[\w ]+?) mismatch(?: at index (?P<dim>\d+))?\. "
                      r"expected (?P<expected>.*?)(?:, actual (?P<actual>.*))?$", re.IGNORECASE)
 _STATE = re.compile(r"GLOBAL_STATE changed: (?P<what>\S+)")
-_IDENTITY = re.compile(r"___check_(?P<kind>obj|type)_id\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<type>.*)'>)?")
+_IDENTITY = re.compile(r"___check_(?P<kind>obj|type)_id\((?P<source>.*), \d+\)"
+                       r"(?:, type=<(?:class|enum) '(?P<type>.*)'>)?")
 _DUPLICATES = re.compile(r"Duplicate tensors found: (?P<source>.*)")
 _HINT = re.compile(r"\(HINT: (.*)\)$")
 _PLACE = re.compile(r"(?P<file>[^\s#]*?):(?P<line>\d+) in \S+")
@@ -213,7 +214,8 @@ def _frame_being_compiled() -> Any:
 
 
 #: Functions of torch that have the user's frame as `frame` while reasons are gathered.
-_COMPARERS = {"get_and_maybe_log_recompilation_reasons", "_compile", "__call__", "get_and_maybe_log_recompilation_reason"}
+_COMPARERS = {"get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason", "_compile",
+              "__call__"}
 
 
 def _caller() -> str:
@@ -265,7 +267,8 @@ _READERS: dict[str, Callable[[Any], Any]] = {"len": len, "type": type, "list": l
 
 class Change(NamedTuple):
     words: str | Callable[[Cause], str]
-    #: Settings to try it with: a keyword of torch.compile, or a name in torch._dynamo.config. None: it changes the program.
+    #: Settings to try it with: a keyword of torch.compile, or a name in torch._dynamo.config. None: the program would
+    #: have to be changed.
     trial: tuple[str, Any] | None = None
 
 
