@@ -16,6 +16,16 @@ static int skeleton_of_trace(const cli_args *args, pel_ctx *ctx, const cli_input
     return result != CLI_FINE || how.dump ? result : CLI_INCOMPLETE;
 }
 
+/* A model file that holds a program: its source, compared with nothing. */
+static int skeleton_of_file(const cli_args *args, pel_ctx *ctx, const cli_input *input) {
+    pel_model_file file = { .name = { args->operands[0], strlen(args->operands[0]) }, .bytes = input->bytes };
+    pel_error error;
+    pel_text text;
+    if (!pellucid_recover(ctx, &file, &text, &error)) return cli_report(ctx, input, &error, cli_has(args, "json"));
+    int result = cli_write(cli_value(args, "output"), text);
+    return result == CLI_FINE ? CLI_INCOMPLETE : result;
+}
+
 static bool is_python_file(const char *path) {
     size_t n = strlen(path);
     return n > 3 && strcmp(path + n - 3, ".py") == 0;
@@ -50,7 +60,7 @@ static int run(const cli_args *args) {
         return CLI_BAD_INPUT;
     }
     int result =
-        is_read ? skeleton_of_trace(args, ctx, &input) : cli_report(ctx, &input, &error, cli_has(args, "json"));
+        is_read ? (pellucid_is_trace(input.bytes) ? skeleton_of_trace : skeleton_of_file)(args, ctx, &input) : cli_report(ctx, &input, &error, cli_has(args, "json"));
     if (is_read) cli_release(&input);
     pellucid_close(ctx);
     return result;

@@ -12,6 +12,7 @@
 #include "python/parse.h"
 #include "python/print.h"
 #include "show/show.h"
+#include "source/source.h"
 #include "trace/passes.h"
 #include "trace/program.h"
 #include "trace/write/tree.h"
@@ -462,6 +463,29 @@ bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_view_opti
 bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out, pel_error *error) {
     view_call call = { .json = str_of(json) };
     return run_view(ctx, view_json_body, &call, options, out, error);
+}
+
+/* ---- source from files ---- */
+
+typedef struct recover_call {
+    const pel_model_file *file;
+    pel_recovered made;
+} recover_call;
+
+static void recover_body(pel_ctx *ctx, void *arg) {
+    recover_call *call = arg;
+    pel_recover_file(ctx, call->file, &call->made);
+}
+
+bool pellucid_recover(pel_ctx *ctx, const pel_model_file *file, pel_text *out, pel_error *error) {
+    recover_call call = { .file = file };
+    pel_err err;
+    bool done = pel_attempt(ctx, recover_body, &call, &err);
+    if (done)
+        *out = text_of(call.made.source);
+    else
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
+    return done;
 }
 
 /* ---- the content of files ---- */

@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(pellucid\.h|Python\.h)>)
 # A folder may include itself and these. "public" is include/pellucid.h.
 BELOW_ALL = {"public", "base"}
 HUBS = {"io", "python", "bytecode", "model"}
-STAGES = {"decompile", "trace", "interp", "load"}
+STAGES = {"decompile", "trace", "interp", "load", "source"}
 ALLOWED: dict[str, set[str]] = {
     "base": {"public"},  # the error codes
     "io": BELOW_ALL,
@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "trace": BELOW_ALL | {"python", "bytecode", "model", "decompile"},
     "interp": BELOW_ALL | {"python", "bytecode", "model", "trace"},
     "load": BELOW_ALL | {"io", "python", "bytecode", "model", "decompile"},
+    "source": BELOW_ALL | {"io", "python", "model", "load"},
     "show": BELOW_ALL | {"python", "model"},
     "lsp": BELOW_ALL | {"python", "model", "interp"},
     "api": BELOW_ALL | HUBS | STAGES | {"show", "lsp"},

@@ -49,6 +49,8 @@ bool pel_open_beside(pel_ctx *ctx, const pel_loaded *out, pel_str name, pel_inpu
  * pel_is_...(bytes) sees at most the first 64 KiB ---- */
 bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 bool pel_load_torch_export(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+/* "float32", of the number that torch.export's schema has for it; empty: unknown. */
+pel_str pel_export_dtype(const pel_json_value *number);
 /* The index of torch.distributed.checkpoint: a pickle whose tensors lie in files beside it. */
 bool pel_is_dcp(const pel_pickled *root);
 void pel_load_dcp(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_pickled *root);

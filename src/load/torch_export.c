@@ -34,7 +34,7 @@ static const pel_json_value *read_json(program *p, const pel_zip_member *member)
 /* ---- tensors ---- */
 
 /* Of the schema's ScalarType. */
-static pel_str dtype_of(const pel_json_value *number) {
+pel_str pel_export_dtype(const pel_json_value *number) {
     static const char *const names[] = { "",          "uint8",      "int8",    "int16",    "int32",
                                          "int64",     "float16",    "float32", "float64",  "complex32",
                                          "complex64", "complex128", "bool",    "bfloat16", "uint16" };
@@ -77,7 +77,7 @@ static void add_weight(program *p, pel_str name, const pel_json_value *row, cons
     if (!meta) return;
     uint64_t role = pel_map_find(&p->roles, key_of(p, name), PEL_PARAMETER + 1), count, size, begin;
     pel_model_tensor tensor = { .role = (pel_tensor_role)(role - 1),
-                                .dtype = dtype_of(pel_json_get(meta, "dtype")),
+                                .dtype = pel_export_dtype(pel_json_get(meta, "dtype")),
                                 .shape = shape_of(p, pel_json_get(meta, "sizes")) };
     tensor.frozen = tensor.role == PEL_PARAMETER && grad && grad->kind == PEL_J_BOOL && !grad->boolean;
     pel_str path = pel_json_text(pel_json_get(row, "path_name"));

@@ -1,0 +1,70 @@
+/* From a loaded file to text: the readers in turn, the passes, the header. */
+#include "source/source.h"
+
+static void find_functional(void *arg, pel_node **slot) {
+    bool *found = arg;
+    if ((*slot)->kind == PEL_Name && pel_name_is((*slot)->Name.id, "F")) *found = true;
+    pel_each_child(*slot, find_functional, found);
+}
+
+static pel_node *import_as(pel_ctx *ctx, const char *module, const char *as) {
+    pel_node *import = pel_node_new(ctx, PEL_Import), *alias = pel_node_new(ctx, PEL_alias);
+    alias->alias.name = pel_intern_c(ctx, module);
+    if (as) alias->alias.asname = pel_intern_c(ctx, as);
+    import->Import.names = pel_nodes_one(ctx, alias);
+    return import;
+}
+
+/* The first line is what a check replaces by its verdict. */
+static pel_str header(pel_recovery *r, pel_str name) {
+    pel_buf out = pel_buf_in(r->ctx);
+    pel_putf(&out, "Verification: none; nothing compared this with the file.\n");
+    pel_put_c(&out, "From ");
+    pel_put_visible(&out, name);
+    pel_putf(&out, " (%.*s, %.*s). Nothing of the file was executed.\n", PEL_FMT(r->loaded->format), PEL_FMT(r->producer));
+    pel_put_c(&out, "Weights by name, in eval mode:\n    pellucid convert ");
+    pel_put_visible(&out, name);
+    pel_putf(&out, " -o weights.safetensors\n    model = %s().eval()\n", r->root_class->text);
+    pel_put_c(&out, "    model.load_state_dict(safetensors.torch.load_file(\"weights.safetensors\"))\n");
+    if (r->is_fixed) pel_put_c(&out, "Sizes are those of the exported example: other batch sizes and lengths may fail.\n");
+    for (uint32_t i = 0; i < r->notes.n; i++) {
+        pel_put_visible(&out, r->notes.at[i]);
+        pel_put_byte(&out, '\n');
+    }
+    if (r->unspelled) pel_putf(&out, "%u calls of operators have no other spelling than torch.ops.\n", r->unspelled);
+    pel_str text = pel_buf_str(&out);
+    return pel_str_cut(text, 0, text.len - 1);
+}
+
+void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *out) {
+    pel_recovery r = { .ctx = ctx, .loaded = pel_new(ctx, pel_loaded) };
+    pel_load(ctx, file, r.loaded);
+    pel_recover_parts(&r);
+    bool is_zip = pel_is_zip(pel_input_head(ctx, r.loaded->input));
+    const pel_zip *zip = is_zip ? pel_zip_read(ctx, r.loaded->input, &r.loaded->findings) : NULL;
+    if (!zip || !pel_recover_export(&r, zip))
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0,
+                  "source from a file: a %.*s has no program that could be written; torch.export archives (.pt2) have",
+                  PEL_FMT(r.loaded->format));
+    pel_recover_modules(&r);
+    pel_recover_classes(&r);
+    pel_node *module = pel_node_new(ctx, PEL_Module);
+    bool has_functional = false;
+    for (uint32_t i = 0; i < r.classes.n; i++) find_functional(&has_functional, &r.classes.at[i]);
+    pel_str name = { file->name.ptr, file->name.len };
+    for (size_t i = name.len; i-- > 0;)
+        if (name.ptr[i] == '/') {
+            name = pel_str_from(name, i + 1);
+            break;
+        }
+    pel_nodes_push(ctx, &module->Module.body, pel_make_comment(ctx, header(&r, name)));
+    pel_nodes_push(ctx, &module->Module.body, import_as(ctx, "torch", NULL));
+    if (has_functional) pel_nodes_push(ctx, &module->Module.body, import_as(ctx, "torch.nn.functional", "F"));
+    pel_nodes_push(ctx, &module->Module.body, import_as(ctx, "torch.nn", "nn"));
+    for (uint32_t i = 0; i < r.classes.n; i++) pel_nodes_push(ctx, &module->Module.body, r.classes.at[i]);
+    pel_ast_check(ctx, module);
+    pel_buf text = pel_buf_in(ctx);
+    pel_print_options how = { .width = 110 };
+    pel_print(ctx, module, &how, &text);
+    *out = (pel_recovered){ pel_buf_str(&text), r.root_class, r.operators, r.unspelled, r.is_fixed };
+}

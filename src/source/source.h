@@ -1,0 +1,87 @@
+/* Source back from a model file: what the readers of each format hand over, and what becomes of it.
+ *
+ * A reader (export.c, script.c) makes the parts: the modules of the file, each with the text of its methods as a syntax
+ * tree. Operators are calls of a Name that no Python has, "aten.linear.default": what no table spells stays visible,
+ * and the tree's checker would refuse it. spell.c writes them as people do, tidy.c makes statements short, classes.c
+ * merges equal modules into classes, and recover.c writes the file. Nothing of the file is executed. */
+#ifndef PEL_SOURCE_SOURCE_H
+#define PEL_SOURCE_SOURCE_H
+
+#include "load/load.h"
+#include "python/print.h"
+
+typedef struct pel_held { /* a tensor of a module */
+    pel_name name;
+    const pel_model_tensor *tensor;
+} pel_held;
+
+typedef struct pel_part pel_part;
+struct pel_part {       /* a module of the file */
+    pel_str path, name; /* "blocks.0.attn", "attn" */
+    pel_str class;      /* "Linear"; empty: not known */
+    pel_str origin;     /* the module of that class, "torch.nn.modules.linear" */
+    pel_part *parent;
+    PEL_VEC(pel_part *) children;
+    PEL_VEC(pel_held) held;
+    pel_nodes methods; /* FunctionDef: forward, and forward_1 for a call that computes something else */
+    bool mutates;      /* a method writes into tensors */
+    /* what classes.c finds */
+    pel_node *made; /* the constructor's call: nn.Linear(4, 8), nn.ModuleList([...]), Block(8) */
+    int height;
+};
+
+typedef struct pel_recovery {
+    pel_ctx *ctx;
+    pel_loaded *loaded;
+    pel_part *root;
+    pel_map by_path; /* interned -> pel_part */
+    PEL_VEC(pel_part *) parts; /* parents first */
+    pel_str producer;          /* "torch 2.13.0" */
+    PEL_VEC(pel_str) notes;    /* for the header */
+    bool is_fixed;             /* sizes of the example are numbers in the text */
+    pel_nodes classes;         /* ClassDef */
+    pel_name root_class;
+    uint32_t operators; /* calls of operators, and those that no row spells: written as torch.ops */
+    uint32_t unspelled;
+} pel_recovery;
+
+/* ---- parts.c ---- */
+/* The parts of the loaded network. */
+void pel_recover_parts(pel_recovery *r);
+pel_part *pel_part_at(pel_recovery *r, pel_str path); /* NULL: none */
+pel_part *pel_part_make(pel_recovery *r, pel_str path);
+/* How a method of `from` names what lies below it: self.blocks[0].attn. */
+pel_node *pel_part_access(pel_ctx *ctx, pel_str from, pel_str path);
+bool pel_part_holds(pel_str path, pel_str of); /* whether `of` is path, or below it */
+
+/* ---- readers: false: the file is not of this format ---- */
+bool pel_recover_export(pel_recovery *r, const pel_zip *zip);
+
+/* ---- spell.c ---- */
+/* A part of one operator of torch.nn gets its constructor (made), and no methods. */
+void pel_recover_modules(pel_recovery *r);
+/* The name of a constructor's positional argument, for those who pass it on. */
+pel_str pel_module_argument(const pel_node *made, uint32_t index);
+/* Operators become calls as people write them. */
+void pel_spell(pel_recovery *r, pel_part *part);
+
+/* ---- tidy.c ---- */
+void pel_tidy(pel_recovery *r, pel_part *part);
+
+/* ---- classes.c ---- */
+void pel_recover_classes(pel_recovery *r);
+
+/* ---- recover.c: everything, from the loaded file to text ---- */
+typedef struct pel_recovered {
+    pel_str source;
+    pel_name root;
+    uint32_t operators, unspelled;
+    bool is_fixed;
+} pel_recovered;
+void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *out);
+
+/* Short hands. */
+pel_node *pel_name_node(pel_ctx *ctx, const char *text);
+pel_node *pel_dotted(pel_ctx *ctx, const char *text); /* "nn.Linear" */
+
+#endif
