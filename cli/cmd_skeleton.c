@@ -59,8 +59,8 @@ static int run(const cli_args *args) {
         fputs("pellucid: out of memory\n", stderr);
         return CLI_BAD_INPUT;
     }
-    int result =
-        is_read ? (pellucid_is_trace(input.bytes) ? skeleton_of_trace : skeleton_of_file)(args, ctx, &input) : cli_report(ctx, &input, &error, cli_has(args, "json"));
+    int result = is_read ? (pellucid_is_trace(input.bytes) ? skeleton_of_trace : skeleton_of_file)(args, ctx, &input)
+                         : cli_report(ctx, &input, &error, cli_has(args, "json"));
     if (is_read) cli_release(&input);
     pellucid_close(ctx);
     return result;

@@ -266,8 +266,8 @@ typedef struct pel_model_file {
 PEL_API bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_view_options *options, pel_text *out,
                            pel_error *error);
 
-/* The source of one Python file with the nn.Module classes of a model file that holds a program (torch.export's archives).
- * Nothing of the file is executed, and nothing has compared the source with it. */
+/* The source of one Python file with the nn.Module classes of a model file that holds a program (torch.export's
+ * archives). Nothing of the file is executed, and nothing has compared the source with it. */
 PEL_API bool pellucid_recover(pel_ctx *ctx, const pel_model_file *file, pel_text *out, pel_error *error);
 
 #define PEL_TREE_MAX ((size_t)256 << 20) /* larger files are refused with PEL_E_TOO_BIG */

@@ -36,7 +36,8 @@ static int64_t index_of(pel_str name) {
 
 static bool has_index_children(const pel_part *part, bool all) {
     bool any = false, other = false;
-    for (uint32_t i = 0; i < part->children.n; i++) (index_of(part->children.at[i]->name) >= 0 ? (any = true) : (other = true));
+    for (uint32_t i = 0; i < part->children.n; i++)
+        (index_of(part->children.at[i]->name) >= 0 ? (any = true) : (other = true));
     return all ? !other : any;
 }
 
@@ -100,8 +101,8 @@ static bool is_chain(const pel_part *part) {
         const pel_node *call = target ? line->Assign.value : NULL;
         if (!call || call->kind != PEL_Call || call->Call.args.n != 1 || call->Call.keywords.n ||
             call->Call.func->kind != PEL_Subscript || call->Call.func->Subscript.value->kind != PEL_Name ||
-            !pel_name_is(call->Call.func->Subscript.value->Name.id, "self") || call->Call.args.at[0]->kind != PEL_Name ||
-            call->Call.args.at[0]->Name.id != value)
+            !pel_name_is(call->Call.func->Subscript.value->Name.id, "self") ||
+            call->Call.args.at[0]->kind != PEL_Name || call->Call.args.at[0]->Name.id != value)
             return false;
         int64_t index = call->Call.func->Subscript.slice->Constant.value->integer.small;
         if (index <= last) return false;
@@ -116,12 +117,14 @@ static bool is_chain(const pel_part *part) {
 
 static pel_node *empty_tensor(pel_ctx *ctx, const pel_model_tensor *tensor) {
     pel_nodes sizes = { 0 }, keywords = { 0 };
-    for (uint32_t i = 0; i < tensor->shape.n; i++) pel_nodes_push(ctx, &sizes, pel_make_int(ctx, tensor->shape.dims[i].size));
+    for (uint32_t i = 0; i < tensor->shape.n; i++)
+        pel_nodes_push(ctx, &sizes, pel_make_int(ctx, tensor->shape.dims[i].size));
     if (!sizes.n) pel_nodes_push(ctx, &sizes, pel_node_new(ctx, PEL_Tuple));
     if (!pel_str_is(tensor->dtype, "float32"))
-        pel_nodes_push(ctx, &keywords,
-                       pel_make_keyword(ctx, pel_intern_c(ctx, "dtype"),
-                                        pel_dotted(ctx, pel_format(ctx, "torch.%.*s%c", PEL_FMT(tensor->dtype), 0).ptr)));
+        pel_nodes_push(
+            ctx, &keywords,
+            pel_make_keyword(ctx, pel_intern_c(ctx, "dtype"),
+                             pel_dotted(ctx, pel_format(ctx, "torch.%.*s%c", PEL_FMT(tensor->dtype), 0).ptr)));
     return pel_make_call(ctx, pel_dotted(ctx, "torch.empty"), sizes, keywords);
 }
 
@@ -154,6 +157,7 @@ static pel_node *held_line(pel_ctx *ctx, const pel_held *held) {
     return set_self(ctx, held->name, value);
 }
 
+/* What the file says of one module: its tensors, its members, its methods; every number still its own. */
 static pel_node *class_text(maker *m, const pel_part *part) {
     pel_ctx *ctx = m->ctx;
     bool is_list = has_index_children(part, false);
@@ -167,18 +171,18 @@ static pel_node *class_text(maker *m, const pel_part *part) {
     init->FunctionDef.args = pel_node_new(ctx, PEL_arguments);
     pel_nodes_push(ctx, &init->FunctionDef.args->arguments.args, self);
     pel_nodes *body = &init->FunctionDef.body;
-    pel_nodes_push(ctx, body,
-                   pel_make_expr(ctx, pel_make_call(ctx, pel_make_attribute(ctx, super, pel_intern_c(ctx, "__init__"), PEL_Load),
-                                                    is_list ? list_argument(ctx, members(m, part)) : (pel_nodes){ 0 },
-                                                    (pel_nodes){ 0 })));
+    pel_nodes_push(
+        ctx, body,
+        pel_make_expr(ctx, pel_make_call(ctx, pel_make_attribute(ctx, super, pel_intern_c(ctx, "__init__"), PEL_Load),
+                                         is_list ? list_argument(ctx, members(m, part)) : (pel_nodes){ 0 },
+                                         (pel_nodes){ 0 })));
     for (uint32_t i = 0; i < part->held.n; i++) pel_nodes_push(ctx, body, held_line(ctx, &part->held.at[i]));
     for (uint32_t i = 0; i < part->children.n; i++) {
         const pel_part *child = part->children.at[i];
         if (index_of(child->name) >= 0) continue;
         pel_nodes_push(ctx, body,
-                       pel_is_identifier(child->name)
-                           ? set_self(ctx, pel_intern_str(ctx, child->name), child->made)
-                           : registered(ctx, "add_module", child->name, child->made));
+                       pel_is_identifier(child->name) ? set_self(ctx, pel_intern_str(ctx, child->name), child->made)
+                                                      : registered(ctx, "add_module", child->name, child->made));
     }
     pel_nodes_push(ctx, &class->ClassDef.body, init);
     for (uint32_t i = 0; i < part->methods.n; i++) pel_nodes_push(ctx, &class->ClassDef.body, part->methods.at[i]);
@@ -196,8 +200,10 @@ typedef struct finder {
 static void find_numbers(void *arg, pel_node **slot) {
     finder *f = arg;
     pel_node *node = *slot;
-    bool is_number = node->kind == PEL_Constant && (node->Constant.value->kind == PEL_CONST_INT || node->Constant.value->kind == PEL_CONST_FLOAT);
-    if (is_number && f->makes_holes) *slot = pel_name_node(f->m->ctx, node->Constant.value->kind == PEL_CONST_INT ? "?" : "?.");
+    bool is_number = node->kind == PEL_Constant &&
+                     (node->Constant.value->kind == PEL_CONST_INT || node->Constant.value->kind == PEL_CONST_FLOAT);
+    if (is_number && f->makes_holes)
+        *slot = pel_name_node(f->m->ctx, node->Constant.value->kind == PEL_CONST_INT ? "?" : "?.");
     if (is_number && !f->makes_holes) pel_push(f->m->ctx, f->found, slot);
     if (!is_number) pel_each_child(node, find_numbers, f);
 }
@@ -206,10 +212,11 @@ static void join(maker *m, pel_part *part) {
     pel_node *text = pel_copy(m->ctx, class_text(m, part)), *shape = pel_copy(m->ctx, text);
     finder holes = { .m = m, .makes_holes = true };
     find_numbers(&holes, &shape);
-    pel_str base = part->class.len && pel_is_identifier(part->class) ? part->class : (pel_str){ "", 0 };
+    pel_str base = part->class.len && pel_is_identifier(part->class) ? part->class : (pel_str) { "", 0 };
     made_class *class = NULL;
     for (uint32_t i = 0; i < m->classes.n && !class; i++)
-        if (!m->classes.at[i]->name && pel_str_eq(m->classes.at[i]->base, base) && pel_same(m->classes.at[i]->shape, shape))
+        if (!m->classes.at[i]->name && pel_str_eq(m->classes.at[i]->base, base) &&
+            pel_same(m->classes.at[i]->shape, shape))
             class = m->classes.at[i];
     if (!class) {
         class = pel_new(m->ctx, made_class);
@@ -249,13 +256,16 @@ static void find_hint(void *arg, pel_node **slot) {
     pel_node *node = *slot;
     for (uint32_t i = 0; node->kind == PEL_Call && i < node->Call.args.n; i++) {
         if (&node->Call.args.at[i] != h->slot) continue;
-        const made_class *class = node->Call.func->kind == PEL_Name ? pel_map_pointer(&h->m->by_name, PEL_KEY(node->Call.func->Name.id)) : NULL;
+        const made_class *class = node->Call.func->kind == PEL_Name
+                                      ? pel_map_pointer(&h->m->by_name, PEL_KEY(node->Call.func->Name.id))
+                                      : NULL;
         bool is_range = node->Call.func->kind == PEL_Name && pel_name_is(node->Call.func->Name.id, "range");
         h->name = class && i < class->arguments.n ? pel_name_str(class->arguments.at[i])
                   : is_range                      ? PEL_STR("depth")
                                                   : pel_module_argument(node, i);
     }
-    if (node->kind == PEL_keyword && &node->keyword.value == h->slot && node->keyword.arg) h->name = pel_name_str(node->keyword.arg);
+    if (node->kind == PEL_keyword && &node->keyword.value == h->slot && node->keyword.arg)
+        h->name = pel_name_str(node->keyword.arg);
     pel_each_child(node, find_hint, h);
 }
 
@@ -266,7 +276,8 @@ static pel_name argument_name(maker *m, made_class *class, pel_node **slot) {
     for (unsigned i = 2, known = 1; known; i++) {
         known = 0;
         for (uint32_t k = 0; k < class->arguments.n; k++) known |= class->arguments.at[k] == name;
-        for (uint32_t k = 0; k < class->parts.at[0]->children.n; k++) known |= pel_str_eq(class->parts.at[0]->children.at[k]->name, pel_name_str(name));
+        for (uint32_t k = 0; k < class->parts.at[0]->children.n; k++)
+            known |= pel_str_eq(class->parts.at[0]->children.at[k]->name, pel_name_str(name));
         for (uint32_t k = 0; k < class->parts.at[0]->held.n; k++) known |= class->parts.at[0]->held.at[k].name == name;
         if (known) name = pel_intern_str(m->ctx, pel_format(m->ctx, "%.*s_%u", PEL_FMT(h.name), i));
     }
@@ -307,7 +318,8 @@ static void write_arguments(maker *m, made_class *class) {
                                   : pel_make_name(ctx, names.at[i], PEL_Load);
         bool is_kept = false;
         for (uint32_t k = 0; k < kept.n; k++) is_kept |= pel_last_name(kept.at[k]->Assign.targets.at[0]) == names.at[i];
-        if (is_method && !is_kept) pel_nodes_push(ctx, &kept, set_self(ctx, names.at[i], pel_make_name(ctx, names.at[i], PEL_Load)));
+        if (is_method && !is_kept)
+            pel_nodes_push(ctx, &kept, set_self(ctx, names.at[i], pel_make_name(ctx, names.at[i], PEL_Load)));
     }
     for (uint32_t i = 0; i < kept.n; i++) pel_nodes_push(ctx, &init->FunctionDef.body, kept.at[i]);
     for (uint32_t i = 0; i < class->arguments.n; i++) {
@@ -318,7 +330,8 @@ static void write_arguments(maker *m, made_class *class) {
     for (uint32_t k = 0; k < class->parts.n; k++) {
         pel_nodes args = { 0 };
         for (uint32_t i = 0; i < columns.n; i++) pel_nodes_push(ctx, &args, values[columns.at[i] * class->parts.n + k]);
-        class->parts.at[k]->made = pel_make_call(ctx, pel_make_name(ctx, class->name, PEL_Load), args, (pel_nodes){ 0 });
+        class->parts.at[k]->made =
+            pel_make_call(ctx, pel_make_name(ctx, class->name, PEL_Load), args, (pel_nodes){ 0 });
     }
 }
 
@@ -356,7 +369,8 @@ void pel_recover_classes(pel_recovery *r) {
     static const char *const reserved[] = { "torch", "nn", "F" };
     maker m = { .r = r, .ctx = r->ctx };
     int highest = 0;
-    for (size_t i = 0; i < PEL_COUNT(reserved); i++) pel_map_set(r->ctx, &m.taken, PEL_KEY(pel_intern_c(r->ctx, reserved[i])), 1);
+    for (size_t i = 0; i < PEL_COUNT(reserved); i++)
+        pel_map_set(r->ctx, &m.taken, PEL_KEY(pel_intern_c(r->ctx, reserved[i])), 1);
     for (uint32_t i = r->parts.n; i-- > 0;) {
         pel_part *part = r->parts.at[i];
         if (part->parent && part->parent->height <= part->height) part->parent->height = part->height + 1;
@@ -369,11 +383,13 @@ void pel_recover_classes(pel_recovery *r) {
             if (part->height != height || part->made) continue;
             bool is_plain = !part->methods.n && !part->held.n && part->parent && has_index_children(part, true);
             if (part->parent && is_chain(part))
-                part->made = pel_make_call(r->ctx, pel_dotted(r->ctx, "nn.Sequential"), members(&m, part), (pel_nodes){ 0 });
+                part->made =
+                    pel_make_call(r->ctx, pel_dotted(r->ctx, "nn.Sequential"), members(&m, part), (pel_nodes){ 0 });
             else if (is_plain && !part->children.n)
                 part->made = identity(r->ctx);
             else if (is_plain)
-                part->made = pel_make_call(r->ctx, pel_dotted(r->ctx, "nn.ModuleList"), list_argument(r->ctx, members(&m, part)), (pel_nodes){ 0 });
+                part->made = pel_make_call(r->ctx, pel_dotted(r->ctx, "nn.ModuleList"),
+                                           list_argument(r->ctx, members(&m, part)), (pel_nodes){ 0 });
             else {
                 pel_spell(r, part);
                 pel_tidy(r, part);

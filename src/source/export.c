@@ -52,8 +52,8 @@ static pel_node *number(pel_export *e, json *value) {
 
 static pel_node *a_float(pel_export *e, json *value) {
     if (value->kind == PEL_J_STR) return number(e, value);
-    return pel_make_constant(e->r->ctx, pel_const_float(e->r->ctx, value->is_integer ? (double)value->integer
-                                                                                      : value->number));
+    return pel_make_constant(e->r->ctx,
+                             pel_const_float(e->r->ctx, value->is_integer ? (double)value->integer : value->number));
 }
 
 static pel_node *device(pel_export *e, json *value) {
@@ -93,7 +93,8 @@ static pel_node *argument(pel_export *e, json *arg, int depth) {
     if (pel_str_is(kind, "as_float")) return a_float(e, value);
     if (pel_str_is(kind, "as_floats")) {
         pel_node *list = pel_node_new(ctx, PEL_List);
-        for (uint32_t i = 0; i < value->items.n; i++) pel_nodes_push(ctx, &list->List.elts, a_float(e, value->items.at[i]));
+        for (uint32_t i = 0; i < value->items.n; i++)
+            pel_nodes_push(ctx, &list->List.elts, a_float(e, value->items.at[i]));
         return list;
     }
     if (pel_str_is(kind, "as_int") || pel_str_is(kind, "as_bool") || pel_str_is(kind, "as_string"))
@@ -174,8 +175,9 @@ static void read_node(pel_export *e, json *node) {
         if (!arg) refuse(e, input, "an argument", PEL_STR("without a value"));
         pel_node *value = argument(e, arg, 0);
         if (kind && kind->kind == PEL_J_NUMBER && kind->integer == 2)
-            pel_nodes_push(ctx, &call->Call.keywords,
-                           pel_make_keyword(ctx, value_name(e, input, pel_json_text(pel_json_get(input, "name"))), value));
+            pel_nodes_push(
+                ctx, &call->Call.keywords,
+                pel_make_keyword(ctx, value_name(e, input, pel_json_text(pel_json_get(input, "name"))), value));
         else
             pel_nodes_push(ctx, &call->Call.args, value);
     }
@@ -203,7 +205,9 @@ static void read_inputs(pel_export *e, json *specs) {
             pel_map_set(e->r->ctx, &e->weights, PEL_KEY(value), PEL_KEY(full));
             is_known = true;
         }
-        if (!is_known) refuse(e, spec, "an input of a kind that is not known", spec->items.n ? spec->items.at[0]->text : PEL_STR("?"));
+        if (!is_known)
+            refuse(e, spec, "an input of a kind that is not known",
+                   spec->items.n ? spec->items.at[0]->text : PEL_STR("?"));
         json *value = user && user->items.n > 1 ? user->items.at[1] : NULL;
         pel_str name = pel_json_text(pel_json_get(value, "name"));
         if (!name.len) name = pel_json_text(pel_json_get(value, "as_name"));
@@ -211,8 +215,8 @@ static void read_inputs(pel_export *e, json *specs) {
     }
 }
 
-/* The structure of the result: {"type": "builtins.dict", "context": "[\"y\"]", "children_spec": [...]}. Leaves are taken
- * in order. What is neither list, tuple nor dict (a dataclass) is written as a dict of its fields. */
+/* The structure of the result: {"type": "builtins.dict", "context": "[\"y\"]", "children_spec": [...]}. Leaves are
+ * taken in order. What is neither list, tuple nor dict (a dataclass) is written as a dict of its fields. */
 static pel_node *structured(pel_export *e, json *spec, pel_nodes *leaves, uint32_t *next, int depth) {
     pel_ctx *ctx = e->r->ctx;
     pel_str type = pel_json_text(pel_json_get(spec, "type"));
@@ -243,7 +247,8 @@ static pel_node *structured(pel_export *e, json *spec, pel_nodes *leaves, uint32
         pel_nodes_push(ctx, &dict->Dict.keys, pel_make_text(ctx, keys->items.at[i]->text));
     }
     if (!pel_str_starts(type, PEL_STR("builtins.")))
-        pel_push(ctx, &e->r->notes, pel_format(ctx, "the result was a %.*s; it is a dict of its fields here", PEL_FMT(type)));
+        pel_push(ctx, &e->r->notes,
+                 pel_format(ctx, "the result was a %.*s; it is a dict of its fields here", PEL_FMT(type)));
     return dict;
 }
 
@@ -256,7 +261,8 @@ static void read_output(pel_export *e, json *graph_module) {
     for (uint32_t i = 0; specs && specs->kind == PEL_J_ARRAY && i < specs->items.n; i++) {
         json *spec = specs->items.at[i], *user = pel_json_get(spec, "user_output");
         if (!user)
-            refuse(e, spec, "the program changes its state by a result", spec->items.n ? spec->items.at[0]->text : PEL_STR("?"));
+            refuse(e, spec, "the program changes its state by a result",
+                   spec->items.n ? spec->items.at[0]->text : PEL_STR("?"));
         pel_nodes_push(ctx, &leaves, argument(e, pel_json_get(user, "arg"), 0));
     }
     pel_str text = pel_json_text(pel_json_get(pel_json_get(first, "signature"), "out_spec"));
@@ -286,7 +292,8 @@ static void read_ties(pel_export *e, json *rows) {
 static json *json_member(pel_recovery *r, const pel_zip *zip, const char *ending) {
     for (uint32_t i = 0; i < zip->members.n; i++)
         if (pel_str_ends(zip->members.at[i].name, pel_str_of(ending)))
-            return pel_json_read(r->ctx, pel_zip_content(r->ctx, zip, &zip->members.at[i], MAX_JSON, &r->loaded->findings), 0);
+            return pel_json_read(r->ctx,
+                                 pel_zip_content(r->ctx, zip, &zip->members.at[i], MAX_JSON, &r->loaded->findings), 0);
     return NULL;
 }
 
@@ -301,7 +308,8 @@ bool pel_recover_export(pel_recovery *r, const pel_zip *zip) {
     r->is_fixed = !ranges || ranges->kind != PEL_J_OBJECT || !ranges->items.n;
     read_ties(&e, pel_json_get(json_member(r, zip, "model_weights_config.json"), "config"));
     read_inputs(&e, pel_json_get(pel_json_get(graph_module, "signature"), "input_specs"));
-    for (uint32_t i = 0; nodes && nodes->kind == PEL_J_ARRAY && i < nodes->items.n; i++) read_node(&e, nodes->items.at[i]);
+    for (uint32_t i = 0; nodes && nodes->kind == PEL_J_ARRAY && i < nodes->items.n; i++)
+        read_node(&e, nodes->items.at[i]);
     read_output(&e, graph_module);
     pel_export_methods(&e);
     return true;

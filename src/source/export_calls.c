@@ -68,8 +68,7 @@ static void made(cutter *c, pel_name value, call *by) {
 static pel_name weight_in(cutter *c, pel_name value, const pel_part *part) {
     const pel_str *full = pel_map_pointer(&c->e->weights, PEL_KEY(value));
     pel_name name = pel_intern_str(c->ctx, *full);
-    const pel_values *names =
-        pel_map_pointer(&c->e->names_of, pel_map_find(&c->e->weight_ids, PEL_KEY(name), 0));
+    const pel_values *names = pel_map_pointer(&c->e->names_of, pel_map_find(&c->e->weight_ids, PEL_KEY(name), 0));
     if (pel_part_holds(part->path, *full)) return name;
     for (uint32_t i = 0; names && i < names->n; i++)
         if (pel_part_holds(part->path, pel_name_str(names->at[i]))) return names->at[i];
@@ -159,7 +158,8 @@ static pel_node *row_of(cutter *c, const pel_values *names, pel_CTX ctx, bool is
 
 static pel_node *inner_call(cutter *c, const call *of, const call *inner) {
     pel_node *function = pel_part_access(c->ctx, of->part->path, inner->part->path);
-    if (!pel_name_is(inner->method, "forward")) function = pel_make_attribute(c->ctx, function, inner->method, PEL_Load);
+    if (!pel_name_is(inner->method, "forward"))
+        function = pel_make_attribute(c->ctx, function, inner->method, PEL_Load);
     pel_nodes args = { 0 };
     for (uint32_t i = 0; i < inner->takes.n; i++)
         pel_nodes_push(c->ctx, &args, pel_make_name(c->ctx, inner->takes.at[i], PEL_Load));

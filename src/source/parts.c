@@ -1,7 +1,9 @@
 /* The modules of a file: the tree that its loader made, as parts that methods can hang at. */
 #include "source/source.h"
 
-pel_node *pel_name_node(pel_ctx *ctx, const char *text) { return pel_make_name(ctx, pel_intern_c(ctx, text), PEL_Load); }
+pel_node *pel_name_node(pel_ctx *ctx, const char *text) {
+    return pel_make_name(ctx, pel_intern_c(ctx, text), PEL_Load);
+}
 
 pel_node *pel_dotted(pel_ctx *ctx, const char *text) {
     pel_str rest = pel_str_of(text);

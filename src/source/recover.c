@@ -21,12 +21,14 @@ static pel_str header(pel_recovery *r, pel_str name) {
     pel_putf(&out, "Verification: none; nothing compared this with the file.\n");
     pel_put_c(&out, "From ");
     pel_put_visible(&out, name);
-    pel_putf(&out, " (%.*s, %.*s). Nothing of the file was executed.\n", PEL_FMT(r->loaded->format), PEL_FMT(r->producer));
+    pel_putf(&out, " (%.*s, %.*s). Nothing of the file was executed.\n", PEL_FMT(r->loaded->format),
+             PEL_FMT(r->producer));
     pel_put_c(&out, "Weights by name, in eval mode:\n    pellucid convert ");
     pel_put_visible(&out, name);
     pel_putf(&out, " -o weights.safetensors\n    model = %s().eval()\n", r->root_class->text);
     pel_put_c(&out, "    model.load_state_dict(safetensors.torch.load_file(\"weights.safetensors\"))\n");
-    if (r->is_fixed) pel_put_c(&out, "Sizes are those of the exported example: other batch sizes and lengths may fail.\n");
+    if (r->is_fixed)
+        pel_put_c(&out, "Sizes are those of the exported example: other batch sizes and lengths may fail.\n");
     for (uint32_t i = 0; i < r->notes.n; i++) {
         pel_put_visible(&out, r->notes.at[i]);
         pel_put_byte(&out, '\n');
@@ -36,6 +38,8 @@ static pel_str header(pel_recovery *r, pel_str name) {
     return pel_str_cut(text, 0, text.len - 1);
 }
 
+/* Long because it is the order of the passes; the tree is checked before it is printed, so that nothing that no table
+ * spelled gets into a file. */
 void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *out) {
     pel_recovery r = { .ctx = ctx, .loaded = pel_new(ctx, pel_loaded) };
     pel_load(ctx, file, r.loaded);

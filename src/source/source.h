@@ -34,7 +34,7 @@ typedef struct pel_recovery {
     pel_ctx *ctx;
     pel_loaded *loaded;
     pel_part *root;
-    pel_map by_path; /* interned -> pel_part */
+    pel_map by_path;           /* interned -> pel_part */
     PEL_VEC(pel_part *) parts; /* parents first */
     pel_str producer;          /* "torch 2.13.0" */
     PEL_VEC(pel_str) notes;    /* for the header */

@@ -2,7 +2,7 @@
 #include "source/source.h"
 
 typedef struct spelling {
-    const char *operator, *text, *defaults;
+    const char *operator, * text, *defaults;
 } spelling;
 static const spelling spellings[] = {
 #define SPELL(operator, text, defaults) { operator, text, defaults },
@@ -11,7 +11,7 @@ static const spelling spellings[] = {
 };
 
 typedef struct module_row {
-    const char *class, *operator, *roles, *text, *defaults, *names;
+    const char *class, *operator, * roles, *text, *defaults, *names;
 } module_row;
 static const module_row module_rows[] = {
 #define MODULE(class, operator, roles, text, defaults, names) { class, operator, roles, text, defaults, names },
@@ -180,14 +180,15 @@ static void fill_arguments(filling *f, const pel_node *text, pel_node *call) {
         }
         left.n = 0;
         if (is_star && value->kind == PEL_List)
-            for (uint32_t k = 0; k < value->List.elts.n; k++) pel_nodes_push(f->ctx, &call->Call.args, value->List.elts.at[k]);
+            for (uint32_t k = 0; k < value->List.elts.n; k++)
+                pel_nodes_push(f->ctx, &call->Call.args, value->List.elts.at[k]);
         else
             pel_nodes_push(f->ctx, &call->Call.args, is_star ? pel_make_starred(f->ctx, value) : value);
     }
     for (uint32_t i = 0; i < text->Call.keywords.n && !f->fails; i++) {
         pel_node *keyword = text->Call.keywords.at[i], *out = NULL;
-        pel_node *value = keyword->keyword.value->kind == PEL_Name ? placed(f, keyword->keyword.value, &out)
-                                                                   : keyword->keyword.value;
+        pel_node *value =
+            keyword->keyword.value->kind == PEL_Name ? placed(f, keyword->keyword.value, &out) : keyword->keyword.value;
         if (value) pel_nodes_push(f->ctx, &call->Call.keywords, pel_make_keyword(f->ctx, keyword->keyword.arg, value));
     }
 }
@@ -211,7 +212,8 @@ static pel_node *fill(filling *f, pel_node *text) {
         fill_arguments(f, text, copy);
         return copy;
     }
-    if (text->kind == PEL_Compare) copy->Compare.comparators = pel_nodes_of(f->ctx, text->Compare.comparators.at, text->Compare.comparators.n);
+    if (text->kind == PEL_Compare)
+        copy->Compare.comparators = pel_nodes_of(f->ctx, text->Compare.comparators.at, text->Compare.comparators.n);
     pel_each_child(copy, fill_child, f);
     return copy;
 }
@@ -284,9 +286,10 @@ static pel_node *made_form(pel_ctx *ctx, const char *form, const pel_node *call)
 /* ---- operators ---- */
 
 static pel_node *as_torch_ops(pel_recovery *r, pel_node *call) {
-    pel_str operator = pel_name_str(call->Call.func->Name.id);
+    pel_str operator= pel_name_str(call->Call.func->Name.id);
     if (!pel_str_starts(operator, PEL_STR("aten.")))
-        pel_throw(r->ctx, PEL_E_UNSUPPORTED, 0, "source from a file: an operator that no row knows: %.*s", PEL_FMT(operator));
+        pel_throw(r->ctx, PEL_E_UNSUPPORTED, 0, "source from a file: an operator that no row knows: %.*s",
+                  PEL_FMT(operator));
     r->unspelled++;
     pel_node *copy = pel_copy_node(r->ctx, call);
     copy->Call.func = pel_dotted(r->ctx, pel_format(r->ctx, "torch.ops.%.*s%c", PEL_FMT(operator), 0).ptr);
@@ -372,6 +375,8 @@ static const pel_node *only_call(const pel_node *method) {
     return pel_bound_name(body->at[0]) == last->Return.value->Name.id ? body->at[0]->Assign.value : NULL;
 }
 
+/* A row counts only if it has a place for every argument and every tensor: else the module is written out as a class.
+ */
 static void recover_module(pel_recovery *r, pel_part *part) {
     pel_node *method = part->methods.n == 1 ? part->methods.at[0] : NULL;
     const pel_node *call = method ? only_call(method) : NULL;

@@ -61,7 +61,8 @@ static bool is_member(const pel_node *line, member *m) {
 
 /* Whether b follows a: the next member of the list, called with a's result in one place and the same in all others. */
 static bool follows(const member *a, const member *b, int *place) {
-    if (!pel_same(a->list, b->list) || b->index != a->index + 1 || a->call->Call.args.n != b->call->Call.args.n) return false;
+    if (!pel_same(a->list, b->list) || b->index != a->index + 1 || a->call->Call.args.n != b->call->Call.args.n)
+        return false;
     int found = -1;
     for (uint32_t i = 0; i < b->call->Call.args.n; i++) {
         const pel_node *arg = b->call->Call.args.at[i];
@@ -219,7 +220,8 @@ typedef struct first_dead {
 static void find_dead(void *arg, pel_node **slot) {
     first_dead *d = arg;
     pel_name name = (*slot)->kind == PEL_Name ? (*slot)->Name.id : NULL;
-    if (!d->found && name && pel_map_has(&d->n->names, PEL_KEY(name)) && !uses_from(d->body, d->at + 1, name)) d->found = name;
+    if (!d->found && name && pel_map_has(&d->n->names, PEL_KEY(name)) && !uses_from(d->body, d->at + 1, name))
+        d->found = name;
     pel_each_child(*slot, find_dead, d);
 }
 
@@ -269,7 +271,8 @@ static void name_values(tidy *t) {
     static const char *const reserved[] = { "self", "torch", "nn", "F", "float", "getattr", "range", "member", "_" };
     namer n = { .t = t };
     pel_nodes *args = &t->method->FunctionDef.args->arguments.args, *body = &t->method->FunctionDef.body;
-    for (size_t i = 0; i < PEL_COUNT(reserved); i++) pel_map_set(t->ctx, &n.taken, PEL_KEY(pel_intern_c(t->ctx, reserved[i])), 1);
+    for (size_t i = 0; i < PEL_COUNT(reserved); i++)
+        pel_map_set(t->ctx, &n.taken, PEL_KEY(pel_intern_c(t->ctx, reserved[i])), 1);
     for (uint32_t i = 0; i < body->n; i++)
         if (body->at[i]->kind == PEL_For) pel_map_set(t->ctx, &n.taken, PEL_KEY(body->at[i]->For.target->Name.id), 1);
     for (uint32_t i = 1; i < args->n; i++) {
