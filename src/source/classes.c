@@ -284,6 +284,13 @@ static pel_name argument_name(maker *m, made_class *class, pel_node **slot) {
     return name;
 }
 
+/* A copied tree's lists have no room: what is added goes to lists of their own. */
+static pel_nodes with_room(pel_ctx *ctx, pel_nodes list) {
+    pel_nodes out = { 0 };
+    for (uint32_t i = 0; i < list.n; i++) pel_nodes_push(ctx, &out, list.at[i]);
+    return out;
+}
+
 /* Numbers that differ: parameters of __init__; attributes, where a method reads them. */
 static void write_arguments(maker *m, made_class *class) {
     pel_ctx *ctx = m->ctx;
@@ -321,6 +328,8 @@ static void write_arguments(maker *m, made_class *class) {
         if (is_method && !is_kept)
             pel_nodes_push(ctx, &kept, set_self(ctx, names.at[i], pel_make_name(ctx, names.at[i], PEL_Load)));
     }
+    init->FunctionDef.body = with_room(ctx, init->FunctionDef.body);
+    init->FunctionDef.args->arguments.args = with_room(ctx, init->FunctionDef.args->arguments.args);
     for (uint32_t i = 0; i < kept.n; i++) pel_nodes_push(ctx, &init->FunctionDef.body, kept.at[i]);
     for (uint32_t i = 0; i < class->arguments.n; i++) {
         pel_node *arg = pel_node_new(ctx, PEL_arg);
