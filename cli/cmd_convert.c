@@ -90,9 +90,15 @@ static int make_file(const cli_args *args, const char *name, cli_model *model, p
         o.mistake = errno;
         result = write_failed(&o);
     } else {
+        pel_convert_options how = { .prefix = name ? NULL : cli_value(args, "prefix"),
+                                    .with_constants = !name && cli_has(args, "constants") };
+        size_t n_left = 0;
         bool done = name
                         ? pellucid_extract(ctx, &model->file, (pel_text){ name, strlen(name) }, write_piece, &o, &error)
-                        : pellucid_convert(ctx, &model->file, cli_value(args, "prefix"), write_piece, &o, &error);
+                        : pellucid_convert(ctx, &model->file, &how, write_piece, &o, &n_left, &error);
+        if (done && n_left)
+            fprintf(stderr, "pellucid: %zu tensor%s that no state dict has %s left out; --constants writes %s, too\n",
+                    n_left, n_left == 1 ? "" : "s", n_left == 1 ? "was" : "were", n_left == 1 ? "it" : "them");
         if (!done && o.mistake)
             result = write_failed(&o);
         else if (!done)
@@ -131,6 +137,7 @@ static int run(const cli_args *args) {
 static const cli_option convert_options[] = {
     { 'o', "output", "FILE", "where the safetensors file goes", NULL },
     { 0, "prefix", "TEXT", "only the tensors whose names begin so, as 'model.', without it", NULL },
+    { 0, "constants", NULL, "what no state dict has, too: buffers that are not persistent, constants", NULL },
     CLI_OPTION_MEMORY,
     CLI_OPTION_INSECURE,
     CLI_OPTION_END,
@@ -140,7 +147,7 @@ const cli_command cli_cmd_convert = {
     .name = "convert",
     .operands = "FILE",
     .summary = "write the tensors of a model file as safetensors",
-    .about = "Writes every tensor of a model file or checkpoint into a safetensors file, bit by bit,\n"
+    .about = "Writes every tensor of a model file's state dict into a safetensors file, bit by bit,\n"
              "without executing anything. Views become what they show; tensors that share their bytes\n"
              "are written for each name. Nothing is written if there is a tensor that safetensors can't\n"
              "hold, such as a quantised one.",

@@ -338,10 +338,15 @@ typedef bool pel_write(void *arg, pel_text bytes);
 /* One tensor, by its full name, as a .npy file. */
 PEL_API bool pellucid_extract(pel_ctx *ctx, const pel_model_file *file, pel_text name, pel_write *write, void *arg,
                               pel_error *error);
-/* All tensors as a safetensors file; with a prefix (NULL: none) those whose names begin with it, without it. Fails
- * before anything is written if a tensor can't be converted. */
-PEL_API bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const char *prefix, pel_write *write, void *arg,
-                              pel_error *error);
+typedef struct pel_convert_options {
+    const char *prefix;   /* only tensors whose names begin with it, without it; NULL: all */
+    bool with_constants;  /* those that no state dict has, too: buffers that are not persistent, constants of a program */
+} pel_convert_options;
+
+/* All tensors as a safetensors file. Fails before anything is written if a tensor can't be converted. n_left (may be
+ * NULL): tensors that are not in it because no state dict has them. */
+PEL_API bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pel_convert_options *options,
+                              pel_write *write, void *arg, size_t *n_left, pel_error *error);
 
 typedef struct pel_compare_options {
     bool as_json; /* {"a", "b", "prefix_a", "prefix_b", "equal", "differences": [{"kind", "name", "a", "b"}]} */

@@ -493,6 +493,8 @@ bool pellucid_recover(pel_ctx *ctx, const pel_model_file *file, pel_text *out, p
 typedef struct content_call {
     const pel_model_file *file;
     pel_str name; /* of a tensor, or the prefix of all that are wanted */
+    bool with_constants;
+    size_t n_left;
     pel_writer writer;
     pel_loaded loaded;
 } content_call;
@@ -506,7 +508,7 @@ static void extract_body(pel_ctx *ctx, void *arg) {
 static void convert_body(pel_ctx *ctx, void *arg) {
     content_call *call = arg;
     pel_load(ctx, call->file, &call->loaded);
-    pel_write_safetensors(ctx, &call->loaded, call->name, &call->writer);
+    call->n_left = pel_write_safetensors(ctx, &call->loaded, call->name, call->with_constants, &call->writer);
 }
 
 static bool run_content_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), content_call *call, pel_error *error) {
@@ -522,10 +524,16 @@ bool pellucid_extract(pel_ctx *ctx, const pel_model_file *file, pel_text name, p
     return run_content_call(ctx, extract_body, &call, error);
 }
 
-bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const char *prefix, pel_write *write, void *arg,
-                      pel_error *error) {
-    content_call call = { .file = file, .name = pel_str_of(prefix ? prefix : ""), .writer = { write, arg } };
-    return run_content_call(ctx, convert_body, &call, error);
+bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pel_convert_options *options, pel_write *write,
+                      void *arg, size_t *n_left, pel_error *error) {
+    pel_convert_options how = options ? *options : (pel_convert_options){ 0 };
+    content_call call = { .file = file,
+                          .name = pel_str_of(how.prefix ? how.prefix : ""),
+                          .with_constants = how.with_constants,
+                          .writer = { write, arg } };
+    bool done = run_content_call(ctx, convert_body, &call, error);
+    if (n_left) *n_left = call.n_left;
+    return done;
 }
 
 typedef struct compare_call {

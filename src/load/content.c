@@ -19,6 +19,8 @@ typedef struct collection {
     pel_ctx *ctx;
     const pel_network *network;
     pel_str prefix;
+    bool with_constants;
+    size_t n_left;
     PEL_VEC(found_tensor) list;
 } collection;
 
@@ -27,7 +29,11 @@ static void collect(void *arg, const pel_module *module, pel_str path) {
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         const pel_model_tensor *tensor = &module->tensors.at[i];
         pel_str name = pel_full_name(c->ctx, c->network, path, tensor->name);
-        if (tensor->role == PEL_VOLATILE_BUFFER || !pel_str_starts(name, c->prefix)) continue;
+        if (!pel_str_starts(name, c->prefix)) continue;
+        if (tensor->role == PEL_VOLATILE_BUFFER && !c->with_constants) {
+            c->n_left++;
+            continue;
+        }
         pel_push(c->ctx, &c->list,
                  (found_tensor){ .name = pel_str_from(name, c->prefix.len), .tensor = tensor, .order = c->list.n });
     }
@@ -164,7 +170,7 @@ pel_str pel_npy_dtype(pel_str type) {
 /* The writer can't take bytes back, so name and dtype are checked before the first one. numpy wants the data at a
  * multiple of 64 bytes, and a comma in a shape of one dimension. */
 void pel_write_npy(pel_ctx *ctx, const pel_loaded *loaded, pel_str name, const pel_writer *writer) {
-    collection c = { .ctx = ctx };
+    collection c = { .ctx = ctx, .with_constants = true };
     collect_all(&c, loaded);
     found_tensor *found = NULL;
     for (uint32_t i = 0; i < c.list.n && !found; i++)
@@ -231,8 +237,9 @@ static int by_width(const void *a, const void *b) {
 
 /* The header needs the size of every tensor, and the writer can't take bytes back: all checks come before the first
  * byte. transformers refuses a file whose metadata has no "format". */
-void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, const pel_writer *writer) {
-    collection c = { .ctx = ctx, .prefix = prefix };
+size_t pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, bool with_constants,
+                             const pel_writer *writer) {
+    collection c = { .ctx = ctx, .prefix = prefix, .with_constants = with_constants };
     collect_all(&c, loaded);
     refuse_lost(&c, loaded);
     if (!c.list.n) pel_throw(ctx, PEL_E_USAGE, 0, "there are no tensors to convert");
@@ -278,4 +285,5 @@ void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefi
     write_bytes(ctx, writer, length, sizeof length);
     write_bytes(ctx, writer, header.at, header.len);
     for (uint32_t i = 0; i < c.list.n; i++) write_tensor(ctx, &c.list.at[i], writer);
+    return c.n_left;
 }

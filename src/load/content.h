@@ -14,7 +14,9 @@ typedef struct pel_writer {
 void pel_write_npy(pel_ctx *ctx, const pel_loaded *loaded, pel_str name, const pel_writer *writer);
 /* The dtype that .npy files write so; what has none stays as it is. */
 pel_str pel_npy_dtype(pel_str type);
-/* All tensors as a safetensors file; with a prefix only those below it, without it. */
-void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, const pel_writer *writer);
+/* All tensors as a safetensors file; with a prefix only those below it, without it. Returns how many were left out
+ * because no state dict has them; with_constants writes these, too. */
+size_t pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, bool with_constants,
+                             const pel_writer *writer);
 
 #endif

@@ -115,6 +115,9 @@ static void note_roles(program *p, const pel_json_value *signature) {
         bool is_passing = stays && stays->kind == PEL_J_BOOL && !stays->boolean;
         if (name.len)
             pel_map_set(p->ctx, &p->roles, key_of(p, name), (is_passing ? PEL_VOLATILE_BUFFER : PEL_BUFFER) + 1);
+        const pel_json_value *constant = pel_json_get(specs->items.at[i], "tensor_constant");
+        name = pel_json_text(pel_json_get(constant, "tensor_constant_name"));
+        if (name.len) pel_map_set(p->ctx, &p->roles, key_of(p, name), PEL_VOLATILE_BUFFER + 1);
     }
 }
 

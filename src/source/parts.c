@@ -83,9 +83,11 @@ static void add_part(void *arg, const pel_module *module, pel_str path) {
     pel_part *part = pel_part_make(r, pel_str_copy(r->ctx, path));
     part->class = module->class;
     part->origin = module->origin.file;
-    for (uint32_t i = 0; i < module->tensors.n; i++)
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        r->n_constants += module->tensors.at[i].role == PEL_VOLATILE_BUFFER;
         pel_push(r->ctx, &part->held,
                  (pel_held){ pel_intern_str(r->ctx, module->tensors.at[i].name), &module->tensors.at[i] });
+    }
 }
 
 void pel_recover_parts(pel_recovery *r) {

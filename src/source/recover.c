@@ -25,7 +25,9 @@ static pel_str header(pel_recovery *r, pel_str name) {
              PEL_FMT(r->producer));
     pel_put_c(&out, "Weights by name, in eval mode:\n    pellucid convert ");
     pel_put_visible(&out, name);
-    pel_putf(&out, " -o weights.safetensors\n    model = %s().eval()\n", r->root_class->text);
+    pel_put_c(&out, " -o weights.safetensors");
+    if (r->n_constants) pel_put_c(&out, " --constants");
+    pel_putf(&out, "\n    model = %s().eval()\n", r->root_class->text);
     pel_put_c(&out, "    model.load_state_dict(safetensors.torch.load_file(\"weights.safetensors\"))\n");
     if (r->is_fixed)
         pel_put_c(&out, "Sizes are those of the exported example: other batch sizes and lengths may fail.\n");

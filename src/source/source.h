@@ -38,6 +38,7 @@ typedef struct pel_recovery {
     PEL_VEC(pel_part *) parts; /* parents first */
     pel_str producer;          /* "torch 2.13.0" */
     PEL_VEC(pel_str) notes;    /* for the header */
+    uint32_t n_constants;      /* tensors that no state dict of the file's own model has */
     bool is_fixed;             /* sizes of the example are numbers in the text */
     pel_nodes classes;         /* ClassDef */
     pel_name root_class;

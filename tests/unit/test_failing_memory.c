@@ -56,7 +56,7 @@ static bool drop(void *arg, pel_text bytes) {
 }
 
 static bool call_convert(pel_ctx *ctx, pel_text input, pel_error *error) {
-    return pellucid_convert(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, drop, NULL, error);
+    return pellucid_convert(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, drop, NULL, NULL, error);
 }
 
 /* A session of the language server: one message, an analysis, its result. It has no ctx of its own to fail in. */
