@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define MAX_DEPTH 200
@@ -104,8 +105,10 @@ static pel_json_value *read_number(reader *r) {
     digits[n] = 0;
     value->number = strtod(digits, &end);
     if (!n || *end) fail(r, "a number was expected");
-    value->is_integer = is_integer && value->number > -9.2e18 && value->number < 9.2e18;
-    if (value->is_integer) value->integer = strtoll(digits, NULL, 10);
+    errno = 0;
+    int64_t integer = is_integer ? strtoll(digits, NULL, 10) : 0;
+    value->is_integer = is_integer && errno != ERANGE;
+    if (value->is_integer) value->integer = integer;
     return value;
 }
 

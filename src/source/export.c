@@ -19,7 +19,21 @@ static pel_name value_name(pel_export *e, json *where, pel_str text) {
 }
 
 static pel_node *value_of(pel_export *e, json *where, pel_str text) {
-    return pel_make_name(e->r->ctx, value_name(e, where, text), PEL_Load);
+    pel_name name = value_name(e, where, text);
+    if (e->scope) {
+        name = pel_map_pointer(&e->scope->names, PEL_KEY(name));
+        if (!name) refuse(e, where, "a graph inside of a node uses a value that it does not have", text);
+    }
+    return pel_make_name(e->r->ctx, name, PEL_Load);
+}
+
+/* A value that a node makes: inside of an inner graph its name may be one of the outer graph's, too. */
+static pel_name made_name(pel_export *e, json *where, pel_str text) {
+    pel_name name = value_name(e, where, text);
+    if (!e->scope) return name;
+    pel_name outer = pel_intern_str(e->r->ctx, pel_format(e->r->ctx, "%.*s__%u", PEL_FMT(text), e->n_inner));
+    pel_map_set(e->r->ctx, &e->scope->names, PEL_KEY(name), PEL_KEY(outer));
+    return outer;
 }
 
 /* ---- arguments ---- */
@@ -139,14 +153,14 @@ static void read_results(pel_export *e, pel_step *step, json *outputs) {
             step->is_list = true;
             for (uint32_t k = 0; k < many->items.n; k++)
                 pel_push(e->r->ctx, &step->results,
-                         value_name(e, output, pel_json_text(pel_json_get(many->items.at[k], "name"))));
+                         made_name(e, output, pel_json_text(pel_json_get(many->items.at[k], "name"))));
             continue;
         }
         json *value = output->items.n > 1 ? output->items.at[1] : NULL;
         pel_str name = pel_json_text(pel_json_get(value, "name"));
         if (!name.len) name = pel_json_text(pel_json_get(value, "as_name"));
         bool is_none = pel_json_get(output, "as_none") != NULL;
-        pel_push(e->r->ctx, &step->results, is_none ? NULL : value_name(e, output, name));
+        pel_push(e->r->ctx, &step->results, is_none ? NULL : made_name(e, output, name));
     }
 }
 
@@ -159,14 +173,83 @@ static pel_str operator_of(pel_export *e, json *target) {
         is_plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
     }
     if (is_plain && pel_judge_torch_target(e->r->ctx, text) <= PEL_NOTE) return pel_str_from(text, ops.len);
-    if (pel_str_starts(text, python)) return pel_str_from(text, 1);
-    refuse(e, target, "an operator that no row knows", text);
+    if (pel_str_starts(text, python) && pel_is_spelled(pel_str_from(text, 1))) return pel_str_from(text, 1);
+    refuse(e, target, "an operator that has no place in a source", text);
+}
+
+/* Checks that torch.export put in: they compute nothing. */
+static bool is_assertion(pel_str target) {
+    static const char *const names[] = { "_assert_tensor_metadata.", "_assert_scalar.", "_assert_async.",
+                                         "sym_constrain_range.", "sym_constrain_range_for_size." };
+    pel_str aten = PEL_STR("torch.ops.aten.");
+    for (size_t i = 0; i < PEL_COUNT(names) && pel_str_starts(target, aten); i++)
+        if (pel_str_starts(pel_str_from(target, aten.len), pel_str_of(names[i]))) return true;
+    return false;
+}
+
+static void read_nodes(pel_export *e, json *nodes);
+
+/* The name of a value that an inner graph takes or gives: {"as_tensor": {"name": "x"}}. */
+static pel_str name_in(json *arg) {
+    json *value = arg && arg->kind == PEL_J_OBJECT && arg->items.n > 1 ? arg->items.at[1] : NULL;
+    pel_str name = pel_json_text(pel_json_get(value, "name"));
+    return name.len ? name : pel_json_text(pel_json_get(value, "as_name"));
+}
+
+/* What is computed without gradients is written among the rest; its results are detached, which is the same to all who
+ * use them. Names are the inner graph's own, so what goes in and comes out is bound one by one. */
+static void read_without_gradients(pel_export *e, json *node, json *inputs, pel_step like) {
+    pel_ctx *ctx = e->r->ctx;
+    json *flag = pel_json_get(pel_json_get(inputs->items.at[0], "arg"), "as_bool");
+    json *graph = pel_json_get(pel_json_get(pel_json_get(inputs->items.at[1], "arg"), "as_graph"), "graph");
+    json *takes = pel_json_get(graph, "inputs"), *gives = pel_json_get(graph, "outputs"),
+         *outputs = pel_json_get(node, "outputs");
+    pel_str target = pel_json_text(pel_json_get(node, "target"));
+    bool is_fit = flag && takes && gives && outputs && takes->kind == PEL_J_ARRAY && gives->kind == PEL_J_ARRAY &&
+                  outputs->kind == PEL_J_ARRAY && takes->items.n + 2 == inputs->items.n &&
+                  gives->items.n == outputs->items.n;
+    if (!is_fit || (flag->boolean && e->scope && e->scope->no_grad))
+        refuse(e, node, "a graph inside of a node of a form that is not known", target);
+    pel_scope *inner = pel_new(ctx, pel_scope);
+    inner->no_grad = !flag->boolean;
+    inner->outer = e->scope;
+    for (uint32_t i = 0; i < takes->items.n; i++) {
+        pel_node *given = argument(e, pel_json_get(inputs->items.at[i + 2], "arg"), 0);
+        pel_str name = name_in(takes->items.at[i]);
+        if (given->kind != PEL_Name || !name.len) refuse(e, node, "an inner graph takes what is no value", target);
+        pel_map_set(ctx, &inner->names, PEL_KEY(value_name(e, node, name)), PEL_KEY(given->Name.id));
+    }
+    e->scope = inner;
+    e->n_inner++;
+    read_nodes(e, pel_json_get(graph, "nodes"));
+    for (uint32_t i = 0; i < gives->items.n; i++) {
+        pel_node *given = value_of(e, gives->items.at[i], name_in(gives->items.at[i]));
+        e->scope = inner->outer;
+        pel_step step = { .at = node->at, .stack = like.stack };
+        pel_push(ctx, &step.results, made_name(e, node, name_in(outputs->items.at[i])));
+        step.call = pel_make_call(ctx, pel_name_node(ctx, inner->no_grad ? "aten.detach.default" : "aten.alias.default"),
+                                  pel_nodes_one(ctx, given), (pel_nodes){ 0 });
+        pel_push(ctx, &e->steps, step);
+        e->scope = inner;
+    }
+    e->scope = inner->outer;
 }
 
 static void read_node(pel_export *e, json *node) {
     pel_ctx *ctx = e->r->ctx;
+    pel_str target = pel_json_text(pel_json_get(node, "target"));
+    if (is_assertion(target)) {
+        e->n_assertions++;
+        return;
+    }
     pel_step step = { .at = node->at };
     json *inputs = pel_json_get(node, "inputs");
+    read_stack(e, &step, pel_json_text(pel_json_get(pel_json_get(node, "metadata"), "nn_module_stack")));
+    if (pel_str_is(target, "torch.ops.higher_order.wrap_with_set_grad_enabled") && inputs &&
+        inputs->kind == PEL_J_ARRAY && inputs->items.n >= 2) {
+        read_without_gradients(e, node, inputs, step);
+        return;
+    }
     pel_node *call = pel_make_call(
         ctx, pel_make_name(ctx, pel_intern_str(ctx, operator_of(e, pel_json_get(node, "target"))), PEL_Load),
         (pel_nodes){ 0 }, (pel_nodes){ 0 });
@@ -183,8 +266,13 @@ static void read_node(pel_export *e, json *node) {
     }
     step.call = call;
     read_results(e, &step, pel_json_get(node, "outputs"));
-    read_stack(e, &step, pel_json_text(pel_json_get(pel_json_get(node, "metadata"), "nn_module_stack")));
     pel_push(ctx, &e->steps, step);
+}
+
+static void read_nodes(pel_export *e, json *nodes) {
+    if (e->n_inner > MAX_LEVELS * 100) refuse(e, nodes, "too many graphs inside of nodes", PEL_STR("nodes"));
+    for (uint32_t i = 0; nodes && nodes->kind == PEL_J_ARRAY && i < nodes->items.n; i++)
+        read_node(e, nodes->items.at[i]);
 }
 
 /* ---- the signature ---- */
@@ -308,9 +396,12 @@ bool pel_recover_export(pel_recovery *r, const pel_zip *zip) {
     r->is_fixed = !ranges || ranges->kind != PEL_J_OBJECT || !ranges->items.n;
     read_ties(&e, pel_json_get(json_member(r, zip, "model_weights_config.json"), "config"));
     read_inputs(&e, pel_json_get(pel_json_get(graph_module, "signature"), "input_specs"));
-    for (uint32_t i = 0; nodes && nodes->kind == PEL_J_ARRAY && i < nodes->items.n; i++)
-        read_node(&e, nodes->items.at[i]);
+    read_nodes(&e, nodes);
     read_output(&e, graph_module);
+    if (e.n_assertions)
+        pel_push(r->ctx, &r->notes,
+                 pel_format(r->ctx, "%u checks of dtypes and sizes that torch.export put in are left out",
+                            e.n_assertions));
     pel_export_methods(&e);
     return true;
 }

@@ -24,8 +24,18 @@ typedef struct pel_steps {
     uint32_t n, cap;
 } pel_steps;
 
+/* Inside of a graph that a node holds: what its names are outside. */
+typedef struct pel_scope {
+    pel_map names; /* inner -> pel_name */
+    bool no_grad;
+    struct pel_scope *outer;
+} pel_scope;
+
 typedef struct pel_export {
     pel_recovery *r;
+    pel_scope *scope; /* NULL: the outermost graph */
+    uint32_t n_inner; /* graphs that were read, for names */
+    uint32_t n_assertions;
     pel_steps steps;
     pel_values inputs;  /* of the user's, in order */
     pel_node *output;   /* an expression of values */

@@ -63,6 +63,8 @@ bool pel_recover_export(pel_recovery *r, const pel_zip *zip);
 void pel_recover_modules(pel_recovery *r);
 /* The name of a constructor's positional argument, for those who pass it on. */
 pel_str pel_module_argument(const pel_node *made, uint32_t index);
+/* Whether a row spells the operator of that name. */
+bool pel_is_spelled(pel_str operator);
 /* Operators become calls as people write them. */
 void pel_spell(pel_recovery *r, pel_part *part);
 

@@ -285,6 +285,12 @@ static pel_node *made_form(pel_ctx *ctx, const char *form, const pel_node *call)
 
 /* ---- operators ---- */
 
+bool pel_is_spelled(pel_str operator) {
+    for (size_t i = 0; i < PEL_COUNT(spellings); i++)
+        if (pel_str_is(base_of(operator), spellings[i].operator)) return true;
+    return false;
+}
+
 static pel_node *as_torch_ops(pel_recovery *r, pel_node *call) {
     pel_str operator= pel_name_str(call->Call.func->Name.id);
     if (!pel_str_starts(operator, PEL_STR("aten.")))
