@@ -23,8 +23,13 @@ static int skeleton_of_file(const cli_args *args, pel_ctx *ctx, const cli_input 
     pel_text text;
     if (!pellucid_recover(ctx, &file, &text, &error)) return cli_report(ctx, input, &error, cli_has(args, "json"));
     int result = cli_write(cli_value(args, "output"), text);
-    return result == CLI_FINE ? CLI_INCOMPLETE : result;
+    if (!cli_has(args, "no-verify"))
+        fputs("pellucid: not verified: there is no Python with pellucid and torch; --python names one\n", stderr);
+    return result == CLI_FINE && !cli_has(args, "no-verify") ? CLI_INCOMPLETE : result;
 }
+
+/* What only a zip archive begins with: no SPEC is the name of a file that does. */
+static bool is_archive(pel_text bytes) { return bytes.len > 4 && memcmp(bytes.ptr, "PK\3\4", 4) == 0; }
 
 static bool is_python_file(const char *path) {
     size_t n = strlen(path);
@@ -50,7 +55,9 @@ static int run(const cli_args *args) {
     cli_input input;
     pel_error error;
     bool is_read = cli_read(spec, PEL_TRACE_MAX, &input, &error);
-    if (strchr(spec, ':') && !(is_read && pellucid_is_trace(input.bytes))) {
+    bool is_ours = is_read && (pellucid_is_trace(input.bytes) || is_archive(input.bytes));
+    bool is_compared = is_ours && is_archive(input.bytes) && !cli_has(args, "no-verify") && cli_has_torch(args);
+    if (is_compared || (strchr(spec, ':') && !is_ours)) {
         if (is_read) cli_release(&input);
         return cli_run_python(args);
     }
@@ -94,7 +101,7 @@ static const cli_option options[] = {
 
 const cli_command cli_cmd_skeleton = {
     .name = "skeleton",
-    .operands = "SPEC|TRACE|-- python SCRIPT.py [ARG...]",
+    .operands = "SPEC|TRACE|FILE.pt2|-- python SCRIPT.py [ARG...]",
     .summary = "record a running model and write the program that ran",
     .about = "Builds the model that SPEC names, runs it under a recorder and writes one file that\n"
              "imports torch alone: the author's classes and names, without what did not run.\n"
@@ -126,11 +133,18 @@ const cli_command cli_cmd_skeleton = {
              "it called a model, the skeleton is still made, and the exit code is 3 at best.\n"
              "\n"
              "TRACE is a file that --save-trace kept: the skeleton is written from it without Python\n"
-             "and without torch, unverified (exit 3).",
+             "and without torch, unverified (exit 3).\n"
+             "\n"
+             "FILE.pt2 is an archive of torch.export: its nn.Module classes are written from the file\n"
+             "alone, nothing of it is executed. Where Python has torch, and the audit calls the file\n"
+             "harmless, the source is then compared with torch.export.load of the file, bit by bit, on\n"
+             "its example inputs; else its header says that it is not verified (exit 3). An operator that\n"
+             "has no place in a source is an error that names it. Weights: pellucid convert FILE.pt2.",
     .example = "$ pellucid skeleton timm:resnet18 -o resnet18.py\n"
                "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py\n"
                "$ pellucid skeleton 'hf:bert(num_hidden_layers=2)' --config -o bert.py\n"
-               "$ pellucid skeleton -o model.py -- python quickstart.py --steps 2",
+               "$ pellucid skeleton -o model.py -- python quickstart.py --steps 2\n"
+               "$ pellucid skeleton exported.pt2 -o net.py",
     .options = options,
     .min_operands = 1,
     .run = run,

@@ -35,6 +35,21 @@ const char *cli_python(char *path, size_t size) {
     return python ? python : "python3";
 }
 
+bool cli_has_torch(const cli_args *args) {
+    static const char ask[] = "from importlib.util import find_spec as find\n"
+                              "print('yes' if find('pellucid') and find('torch') else 'no')\n";
+    char beside[4096], answer[8] = "";
+    const char *python = cli_value(args, "python");
+    if (!python) python = cli_python(beside, sizeof beside);
+    char *argv[] = { (char *)(uintptr_t)python, (char *)(uintptr_t) "-c", (char *)(uintptr_t)ask, NULL };
+    int to, from;
+    if (!pel_os_start(python, argv, &to, &from)) return false;
+    close(to);
+    ptrdiff_t n = read(from, answer, sizeof answer - 1);
+    close(from);
+    return n > 2 && strncmp(answer, "yes", 3) == 0;
+}
+
 int cli_run_python(const cli_args *args) {
     char beside[4096];
     const char *python = cli_value(args, "python");

@@ -5,6 +5,7 @@
     tree, compare                the hierarchy of a model or a checkpoint; whether a checkpoint fits
     scan                         the networks that source code builds, without executing it
     audit, convert, extract      model files: what opening them would run; their tensors
+    recover                      the source of a model file that holds a program
     survey                       many model files, wherever they are: a table with a row each
     explain, prepare_debug, debug, link, install    what torch.compile made
     bisect_numerics              the line where a compiled function's numbers part from the function as written
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ._program import (Audit, Comparison, Disassembly, Syntax, Written, ast, audit, compare, convert, dis, extract,
                            format)
     from ._record import Recording, record
+    from ._recover import Recovered, recover
     from ._scan import Scan, scan
     from ._scan import scan_source as scan_source
     from ._skeleton import Skeleton, SkeletonError, skeleton
@@ -43,11 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error", "Explanation",
-    "Numerics", "Recording", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax",
-    "Tree", "Written", "__version__", "ast", "audit", "bisect_numerics", "compare", "convert", "debug", "decompile",
-    "decompile_map", "diff", "dis", "explain", "extract", "format", "install", "link", "prepare_debug", "recompile",
-    "record", "scan", "skeleton", "sketch", "survey", "tree", "uninstall", "verify",
-    "without_weights",
+    "Numerics", "Recording", "Recovered", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches",
+    "Survey", "Syntax", "Tree", "Written", "__version__", "ast", "audit", "bisect_numerics", "compare", "convert",
+    "debug", "decompile", "decompile_map", "diff", "dis", "explain", "extract", "format", "install", "link",
+    "prepare_debug", "recompile", "record", "recover", "scan", "skeleton", "sketch", "survey", "tree", "uninstall",
+    "verify", "without_weights",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
@@ -60,6 +62,7 @@ _MODULES = {
     "_numerics": "Numerics bisect_numerics",
     "_program": "Audit Comparison Disassembly Syntax Written ast audit compare convert dis extract format",
     "_record": "Recording record",
+    "_recover": "Recovered recover",
     "_scan": "Scan scan",
     "_skeleton": "Skeleton SkeletonError skeleton",
     "_sketch": "Sketch Sketches sketch",

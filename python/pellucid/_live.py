@@ -176,6 +176,8 @@ def run_skeleton(options: argparse.Namespace) -> int:
         return run_script(options)
     if options.spec is None:
         raise SpecError("name a model, or a script: -- python SCRIPT.py", usage=True)
+    if os.path.isfile(options.spec):
+        return run_recover(options)
     if options.list or options.pick or options.stop or options.calls is not None:
         raise SpecError("--list, --pick, --calls and --stop are for scripts: -- python SCRIPT.py", usage=True)
     with stdout_kept(), Progress() as progress:
@@ -190,6 +192,26 @@ def run_skeleton(options: argparse.Namespace) -> int:
     code, said = write_skeleton(options, subject, made)
     sys.stdout.write(said)
     return code
+
+
+def run_recover(options: argparse.Namespace) -> int:
+    """The source of a model file: written unless it differs; exit 3 if nothing was compared."""
+    from ._recover import recover
+    with stdout_kept(), Progress() as progress:
+        progress("reading the file")
+        made = recover(options.spec)
+    is_written = not made.difference or options.anyway
+    if options.output and is_written:
+        made.save(options.output)
+    if options.json:
+        row = {**made.to_dict(), "output": options.output if is_written else None}
+        sys.stdout.write(json.dumps(row if is_written and not options.output else {**row, "source": None}) + "\n")
+    elif is_written and not options.output:
+        sys.stdout.write(made.source)
+    print(f"pellucid: {made._summary()}", file=sys.stderr)
+    if made.difference and not options.anyway:
+        print("pellucid: nothing was written (--no-strict writes it)", file=sys.stderr)
+    return FOUND if made.difference else INCOMPLETE if made.not_compared else FINE
 
 
 def run_script(options: argparse.Namespace) -> int:

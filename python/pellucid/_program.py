@@ -254,14 +254,15 @@ class Written(Result):
         return self._said or self.path
 
 
-def convert(file: Path, output: Path, *, prefix: str | None = None, memory: int | None = None,
-            insecure: bool = False) -> Written:
-    """Writes every tensor of a model file into a safetensors file, bit by bit, without executing anything.
+def convert(file: Path, output: Path, *, prefix: str | None = None, constants: bool = False,
+            memory: int | None = None, insecure: bool = False) -> Written:
+    """Writes every tensor of a model file's state dict into a safetensors file, bit by bit, without executing anything.
 
     Args:
         prefix: only the tensors whose names begin so, without it
+        constants: what no state dict has, too: buffers that are not persistent, constants of a program
     """
-    options = options_of(output=output, prefix=prefix, memory=memory, insecure=insecure)
+    options = options_of(output=output, prefix=prefix, constants=constants, memory=memory, insecure=insecure)
     return Written(output, run("convert", *options, "--", os.fspath(file))[1].strip())
 
 

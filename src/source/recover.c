@@ -18,7 +18,7 @@ static pel_node *import_as(pel_ctx *ctx, const char *module, const char *as) {
 /* The first line is what a check replaces by its verdict. */
 static pel_str header(pel_recovery *r, pel_str name) {
     pel_buf out = pel_buf_in(r->ctx);
-    pel_putf(&out, "Verification: none; nothing compared this with the file.\n");
+    pel_putf(&out, "Verification: not verified: nothing compared this with the file.\n");
     pel_put_c(&out, "From ");
     pel_put_visible(&out, name);
     pel_putf(&out, " (%.*s, %.*s). Nothing of the file was executed.\n", PEL_FMT(r->loaded->format),
