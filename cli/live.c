@@ -45,7 +45,9 @@ bool cli_has_torch(const cli_args *args) {
     int to, from;
     if (!pel_os_start(python, argv, &to, &from)) return false;
     close(to);
-    ptrdiff_t n = read(from, answer, sizeof answer - 1);
+    size_t n = 0;
+    for (ptrdiff_t got = 1; got > 0; n += got > 0 ? (size_t)got : 0) /* to its end: it must not write into nothing */
+        got = read(from, answer + (n < 4 ? n : 4), n < 4 ? 4 - n : sizeof answer - 5);
     close(from);
     return n > 2 && strncmp(answer, "yes", 3) == 0;
 }

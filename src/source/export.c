@@ -210,7 +210,7 @@ static void read_without_gradients(pel_export *e, json *node, json *inputs, pel_
                   gives->items.n == outputs->items.n;
     if (!is_fit || (flag->boolean && e->scope && e->scope->no_grad))
         refuse(e, node, "a graph inside of a node of a form that is not known", target);
-    pel_scope *inner = pel_new(ctx, pel_scope);
+    pel_inner *inner = pel_new(ctx, pel_inner);
     inner->no_grad = !flag->boolean;
     inner->outer = e->scope;
     for (uint32_t i = 0; i < takes->items.n; i++) {
@@ -227,14 +227,17 @@ static void read_without_gradients(pel_export *e, json *node, json *inputs, pel_
         e->scope = inner->outer;
         pel_step step = { .at = node->at, .stack = like.stack };
         pel_push(ctx, &step.results, made_name(e, node, name_in(outputs->items.at[i])));
-        step.call = pel_make_call(ctx, pel_name_node(ctx, inner->no_grad ? "aten.detach.default" : "aten.alias.default"),
-                                  pel_nodes_one(ctx, given), (pel_nodes){ 0 });
+        step.call =
+            pel_make_call(ctx, pel_name_node(ctx, inner->no_grad ? "aten.detach.default" : "aten.alias.default"),
+                          pel_nodes_one(ctx, given), (pel_nodes){ 0 });
         pel_push(ctx, &e->steps, step);
         e->scope = inner;
     }
     e->scope = inner->outer;
 }
 
+/* One node is one step, but for checks, which are left out, and graphs inside of nodes, whose steps are read here. The
+ * node's modules are read first: a graph inside has them, too. */
 static void read_node(pel_export *e, json *node) {
     pel_ctx *ctx = e->r->ctx;
     pel_str target = pel_json_text(pel_json_get(node, "target"));
@@ -399,9 +402,9 @@ bool pel_recover_export(pel_recovery *r, const pel_zip *zip) {
     read_nodes(&e, nodes);
     read_output(&e, graph_module);
     if (e.n_assertions)
-        pel_push(r->ctx, &r->notes,
-                 pel_format(r->ctx, "%u checks of dtypes and sizes that torch.export put in are left out",
-                            e.n_assertions));
+        pel_push(
+            r->ctx, &r->notes,
+            pel_format(r->ctx, "%u checks of dtypes and sizes that torch.export put in are left out", e.n_assertions));
     pel_export_methods(&e);
     return true;
 }

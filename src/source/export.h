@@ -25,15 +25,15 @@ typedef struct pel_steps {
 } pel_steps;
 
 /* Inside of a graph that a node holds: what its names are outside. */
-typedef struct pel_scope {
+typedef struct pel_inner {
     pel_map names; /* inner -> pel_name */
     bool no_grad;
-    struct pel_scope *outer;
-} pel_scope;
+    struct pel_inner *outer;
+} pel_inner;
 
 typedef struct pel_export {
     pel_recovery *r;
-    pel_scope *scope; /* NULL: the outermost graph */
+    pel_inner *scope; /* NULL: the outermost graph */
     uint32_t n_inner; /* graphs that were read, for names */
     uint32_t n_assertions;
     pel_steps steps;

@@ -50,13 +50,19 @@ static bool call_compare(pel_ctx *ctx, pel_text input, pel_error *error) {
     return pellucid_compare(ctx, &file, &file, NULL, &out, NULL, error);
 }
 
+static bool call_recover(pel_ctx *ctx, pel_text input, pel_error *error) {
+    pel_text out;
+    return pellucid_recover(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, &out, error);
+}
+
 static bool drop(void *arg, pel_text bytes) {
     (void)arg, (void)bytes;
     return true;
 }
 
 static bool call_convert(pel_ctx *ctx, pel_text input, pel_error *error) {
-    return pellucid_convert(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, drop, NULL, NULL, error);
+    return pellucid_convert(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, drop, NULL, NULL,
+                            error);
 }
 
 /* A session of the language server: one message, an analysis, its result. It has no ctx of its own to fail in. */
@@ -110,6 +116,7 @@ static const entry_point entry_points[] = {
     { "audit", call_audit, { PICKLE, "c__main__\nNet\n(tR.", "what?" } },
     { "compare", call_compare, { TREE, PICKLE } },
     { "convert", call_convert, { TREE, PICKLE } },
+    { "recover", call_recover, { PICKLE } },
     { "language server", call_lsp, { SESSION, "Content-Length: 2\r\n\r\n{}" } },
 };
 

@@ -56,9 +56,11 @@ static void a_converted_file_can_be_converted_again(pel_ctx *ctx) {
     memcpy(file + 8 + sizeof header - 1, "xyz", 3);
     written *once = pel_new(ctx, written), *twice = pel_new(ctx, written);
     pel_error error;
-    CHECK(pellucid_convert(ctx, &(pel_model_file){ .bytes = { file, sizeof file } }, NULL, write_on, once, NULL, &error));
+    CHECK(
+        pellucid_convert(ctx, &(pel_model_file){ .bytes = { file, sizeof file } }, NULL, write_on, once, NULL, &error));
     CHECK(once->n > 16 && !once->bytes[4] && !once->bytes[5] && !once->bytes[6] && !once->bytes[7]);
-    CHECK(pellucid_convert(ctx, &(pel_model_file){ .bytes = { once->bytes, once->n } }, NULL, write_on, twice, NULL, &error));
+    CHECK(pellucid_convert(ctx, &(pel_model_file){ .bytes = { once->bytes, once->n } }, NULL, write_on, twice, NULL,
+                           &error));
     CHECK(once->n == twice->n && memcmp(once->bytes, twice->bytes, once->n) == 0);
 }
 
