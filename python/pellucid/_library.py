@@ -343,13 +343,28 @@ def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[An
 
 
 def field_defaults(cls: type) -> dict[str, Any]:
-    """What fields of a dataclass or named tuple are if they are not given; a class means a new object of it."""
+    """What fields of a dataclass or named tuple are if they are not given.
+
+    A class, or a list, dict or set, means a new one each time; `dataclasses.field`, that it can't be said.
+    """
     if not dataclasses.is_dataclass(cls):
         return {name: value for name, value in getattr(cls, "_field_defaults", {}).items() if isinstance(name, str)}
     plain = {f.name: f.default for f in dataclasses.fields(cls)
              if f.default is not dataclasses.MISSING and not isinstance(f.default, type)}
-    made = {f.name: f.default_factory for f in dataclasses.fields(cls) if f.default_factory in (list, dict, set)}
+    made = {f.name: _made_by(f.default_factory) for f in dataclasses.fields(cls)
+            if f.default_factory is not dataclasses.MISSING}
     return plain | made
+
+
+def _made_by(factory: Any) -> Any:
+    """What the factory of a field makes: a display of constants can be made here and now, for it does nothing else."""
+    if factory in (list, dict, set):
+        return factory
+    code = getattr(factory, "__code__", None)
+    if not isinstance(factory, types.FunctionType) or code.co_names or code.co_freevars or code.co_varnames:
+        return dataclasses.field
+    made = factory()
+    return made if type(made) in (list, dict, set) and made else dataclasses.field
 
 
 def _file_of_methods(cls: type) -> str:

@@ -127,7 +127,13 @@ static void add_item(dict_walk *d, pel_node *key, pel_val *item) {
         d->is_known = false;
         return;
     }
-    pel_push(ctx, &d->keys, pel_intern_str(ctx, constant->text));
+    pel_name name = pel_intern_str(ctx, constant->text);
+    for (uint32_t i = 0; i < d->keys.n; i++)
+        if (d->keys.at[i] == name) { /* {**d, 'k': n}: the later value, in the earlier place */
+            d->items.at[i] = item;
+            return;
+        }
+    pel_push(ctx, &d->keys, name);
     pel_push(ctx, &d->items, item);
 }
 

@@ -180,15 +180,35 @@ static bool is_container(const pel_value *value) {
            (pel_str_is(value->text, "list") || pel_str_is(value->text, "dict") || pel_str_is(value->text, "set"));
 }
 
-/* What the author's class fills in where the field is not given: n: int = 0, items: list = field(default_factory=list).
- * NULL: nothing, or None. */
-static pel_node *default_of(pel_synth *s, const pel_log_class *class, pel_name name) {
+static bool is_display(const pel_value *value) {
+    return value->kind == PEL_V_LIST || value->kind == PEL_V_DICT || value->kind == PEL_V_SET;
+}
+
+static pel_node *lambda_of(pel_synth *s, pel_node *value) {
+    pel_node *lambda = pel_node_new(s->ctx, PEL_Lambda);
+    lambda->Lambda.args = pel_node_new(s->ctx, PEL_arguments);
+    lambda->Lambda.body = value;
+    return lambda;
+}
+
+/* What the author's class fills in where the field is not given: n: int = 0, items: list = field(default_factory=list),
+ * default_factory=lambda: [1, 2]. NULL: nothing, or None. A factory that can't be written is no None: where the text may
+ * make such objects, it is refused. */
+static pel_node *default_of(pel_synth *s, const pel_program_class *row, const pel_log_class *class, pel_name name) {
     pel_id id = 0;
     for (uint32_t i = 0; i < class->n_constants; i++)
         if (class->constants[i].name == name) id = class->constants[i].value;
+    const pel_value *held = id ? pel_value_at(s->log, id) : NULL;
+    bool is_record = class->kind != PEL_CLASS_NAMEDTUPLE;
     pel_node *value = id ? pel_value_expression(s->ctx, s->program, id) : NULL;
-    if (!value || pel_is_none(value)) return NULL;
-    if (class->kind == PEL_CLASS_NAMEDTUPLE || !is_container(pel_value_at(s->log, id))) return value;
+    bool is_made = id && is_record && (is_container(held) || is_display(held));
+    bool is_unknown = id && is_record && held->kind == PEL_V_LIBRARY && pel_str_is(held->text, "dataclasses.field");
+    if (!row->is_given && (is_unknown || (is_made && !value)))
+        pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0, "what `%s.%s` is where it is not given has no literal",
+                  class->name->text, name->text);
+    if (!value || is_unknown || pel_is_none(value)) return NULL;
+    if (!is_made) return value;
+    if (is_display(held)) value = lambda_of(s, value);
     pel_nodes keywords =
         pel_nodes_one(s->ctx, pel_make_keyword(s->ctx, pel_intern_c(s->ctx, "default_factory"), value));
     return pel_make_call(s->ctx, library(s, "dataclasses.field"), (pel_nodes){ 0 }, keywords);
@@ -196,9 +216,10 @@ static pel_node *default_of(pel_synth *s, const pel_log_class *class, pel_name n
 
 /* A field that always held something must be given, if the author's has no default but None; not so behind one that
  * need not. */
-static pel_node *field(pel_synth *s, const pel_log_class *class, pel_name name, const content *held, bool *required) {
+static pel_node *field(pel_synth *s, const pel_program_class *row, pel_name name, const content *held,
+                       bool *required) {
     pel_node *made = pel_node_new(s->ctx, PEL_AnnAssign), *annotation = type_of(s, held);
-    pel_node *fallback = default_of(s, class, name);
+    pel_node *fallback = default_of(s, row, pel_class_at(s->log, row->class), name);
     *required &= held->seen && !held->none && !fallback;
     if (fallback) {
         made->AnnAssign.value = fallback;
@@ -425,7 +446,7 @@ static void write_records(pel_synth *s) {
         const content *held = contents_of(s, row->class);
         bool required = !pel_is_mapping(s->log, row->class);
         for (uint32_t k = 0; k < class->fields.n; k++)
-            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class, class->fields.at[k], &held[k], &required));
+            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, row, class->fields.at[k], &held[k], &required));
         for (uint32_t k = 0; k < row->methods.n; k++)
             pel_nodes_push(s->ctx, &def->ClassDef.body, row->methods.at[k]->def);
         if (def->ClassDef.body.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
