@@ -118,22 +118,41 @@ typedef struct dict_walk {
     bool is_known; /* all keys are constants, which keys and items are then */
 } dict_walk;
 
+/* Nothing happens where these are evaluated, so that it does not matter when. */
+static bool is_still(const pel_node *text) { return text->kind == PEL_Constant || text->kind == PEL_Name; }
+
+/* {**d, 'k': n}, where d has a k: the later value in the earlier place. A text never has a key twice, for those who look
+ * for a key's value take the first. */
+static bool replaces_item(dict_walk *d, const pel_node *key, pel_val *item) {
+    pel_nodes keys = d->text->Dict.keys, values = d->text->Dict.values;
+    uint32_t at = 0;
+    while (at < keys.n && (!keys.at[at] || keys.at[at]->kind != PEL_Constant ||
+                           !pel_const_same(keys.at[at]->Constant.value, key->Constant.value)))
+        at++;
+    if (at == keys.n) return false;
+    bool is_moved = !is_still(item->text);
+    for (uint32_t i = at; i < values.n; i++)
+        if ((i == at || is_moved) && (!keys.at[i] || !is_still(values.at[i])))
+            pel_lost(d->w, d->text, "a dict gets one key twice");
+    values.at[at] = item->text;
+    for (uint32_t i = 0; i < d->keys.n; i++)
+        if (key->Constant.value->kind == PEL_CONST_STR &&
+            pel_str_eq(pel_name_str(d->keys.at[i]), key->Constant.value->text))
+            d->items.at[i] = item;
+    return true;
+}
+
 static void add_item(dict_walk *d, pel_node *key, pel_val *item) {
     pel_ctx *ctx = d->w->ctx;
+    const pel_const *constant = key && key->kind == PEL_Constant ? key->Constant.value : NULL;
+    if (constant && replaces_item(d, key, item)) return;
     pel_nodes_push(ctx, &d->text->Dict.keys, key);
     pel_nodes_push(ctx, &d->text->Dict.values, item->text);
-    const pel_const *constant = key && key->kind == PEL_Constant ? key->Constant.value : NULL;
     if (!constant || constant->kind != PEL_CONST_STR) {
         d->is_known = false;
         return;
     }
-    pel_name name = pel_intern_str(ctx, constant->text);
-    for (uint32_t i = 0; i < d->keys.n; i++)
-        if (d->keys.at[i] == name) { /* {**d, 'k': n}: the later value, in the earlier place */
-            d->items.at[i] = item;
-            return;
-        }
-    pel_push(ctx, &d->keys, name);
+    pel_push(ctx, &d->keys, pel_intern_str(ctx, constant->text));
     pel_push(ctx, &d->items, item);
 }
 
