@@ -285,6 +285,7 @@ bool pel_library_settled(pel_str path);       /* its plain result does not depen
 bool pel_library_hands_on(pel_str path);      /* it gives what is in its arguments: tuple(sizes) */
 bool pel_library_asks_torch(pel_str path);    /* called without arguments: its answer hangs on settings */
 bool pel_library_ambient(pel_str path);       /* its result depends on a mode of torch, on chance or on the time */
+bool pel_makes_floats(const pel_node *text);  /* a new tensor of floats, so that times one it is itself */
 bool pel_method_pure(uint8_t value_kind, pel_name name);
 bool pel_module_pure(const pel_log *log, pel_id module);
 

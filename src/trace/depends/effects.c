@@ -213,3 +213,17 @@ static bool is_pure_module(const pel_log *log, pel_id id, int depth) {
 }
 
 bool pel_module_pure(const pel_log *log, pel_id module) { return is_pure_module(log, module, 0); }
+
+/* A view is its owner's memory, a cast may be what it casts, times one makes integers of flags, and outside of
+ * gradients a result wants none: only these are new numbers with a point, whatever they get. */
+bool pel_makes_floats(const pel_node *text) {
+    static const char *const functions[] = { "cos",  "sin",   "tan",     "exp",  "log",
+                                             "sqrt", "rsqrt", "sigmoid", "tanh", "erf" };
+    if (text->kind == PEL_BinOp) return text->BinOp.op == PEL_Div;
+    if (text->kind != PEL_Call || text->Call.func->kind != PEL_Attribute || text->Call.keywords.n) return false;
+    const pel_node *func = text->Call.func;
+    if (func->Attribute.value->kind == PEL_Name && pel_name_is(func->Attribute.value->Name.id, "self")) return false;
+    for (size_t i = 0; i < PEL_COUNT(functions); i++)
+        if (pel_name_is(func->Attribute.attr, functions[i])) return true;
+    return false;
+}

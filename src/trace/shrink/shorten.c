@@ -80,10 +80,9 @@ static bool is_idle_call(const shortener *s, const pel_node *node) {
     return names && pel_map_find(names, PEL_KEY(callee->Attribute.attr), 0);
 }
 
-/* e + 0, e * 1: folding leaves them behind. e must make a new object, or its user could change another's. */
+/* e + 0, e * 1: folding leaves them behind. */
 static bool is_idle_arithmetic(const pel_node *node) {
-    if (node->kind != PEL_BinOp || (node->BinOp.left->kind != PEL_Call && node->BinOp.left->kind != PEL_BinOp))
-        return false;
+    if (node->kind != PEL_BinOp || !pel_makes_floats(node->BinOp.left)) return false;
     bool adds = node->BinOp.op == PEL_Add || node->BinOp.op == PEL_Sub;
     return pel_is_number(node->BinOp.right, adds ? 0 : 1) && (adds || node->BinOp.op == PEL_Mult);
 }

@@ -121,8 +121,8 @@ typedef struct dict_walk {
 /* Nothing happens where these are evaluated, so that it does not matter when. */
 static bool is_still(const pel_node *text) { return text->kind == PEL_Constant || text->kind == PEL_Name; }
 
-/* {**d, 'k': n}, where d has a k: the later value in the earlier place. A text never has a key twice, for those who look
- * for a key's value take the first. */
+/* {**d, 'k': n}, where d has a k: the later value in the earlier place. A text never has a key twice, for those who
+ * look for a key's value take the first. */
 static bool replaces_item(dict_walk *d, const pel_node *key, pel_val *item) {
     pel_nodes keys = d->text->Dict.keys, values = d->text->Dict.values;
     uint32_t at = 0;

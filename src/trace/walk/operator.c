@@ -106,19 +106,14 @@ static bool is_neutral(pel_OPERATOR op, const pel_node *operand, int side) {
     }
 }
 
-/* x.cos() * 1.0: what configurations scale by when they don't. x must be made here, or its user could change another's,
- * and be of floats already. */
+/* x.cos() * 1.0: what configurations scale by when they don't. */
 static bool scales_by_one(pel_walk *w, pel_front front, pel_OPERATOR op, pel_val *const operands[2]) {
-    const pel_node *one = operands[1]->text, *of = operands[0]->text;
-    if (op != PEL_Mult || one->kind != PEL_Constant || (of->kind != PEL_Call && of->kind != PEL_BinOp)) return false;
+    const pel_node *one = operands[1]->text;
+    if (op != PEL_Mult || one->kind != PEL_Constant || !pel_makes_floats(operands[0]->text)) return false;
     const pel_const *value = one->Constant.value;
     if (value->kind != PEL_CONST_FLOAT || value->real < 1.0 || value->real > 1.0) return false;
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *tensor = pel_value_at(w->log, operands[0]->at[i]);
-        if (tensor->kind != PEL_V_TENSOR) return false;
-        pel_str dtype = w->log->tensors.at[tensor->tensor].dtype;
-        if (!pel_str_starts(dtype, PEL_STR("torch.float")) && !pel_str_is(dtype, "torch.bfloat16")) return false;
-    }
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_at(w->log, operands[0]->at[i])->kind != PEL_V_TENSOR) return false;
     return front.n > 0;
 }
 

@@ -192,8 +192,8 @@ static pel_node *lambda_of(pel_synth *s, pel_node *value) {
 }
 
 /* What the author's class fills in where the field is not given: n: int = 0, items: list = field(default_factory=list),
- * default_factory=lambda: [1, 2]. NULL: nothing, or None. A factory that can't be written is no None: where the text may
- * make such objects, it is refused. */
+ * default_factory=lambda: [1, 2]. NULL: nothing, or None. A factory that can't be written is no None: where the text
+ * may make such objects, it is refused. */
 static pel_node *default_of(pel_synth *s, const pel_program_class *row, const pel_log_class *class, pel_name name) {
     pel_id id = 0;
     for (uint32_t i = 0; i < class->n_constants; i++)
@@ -216,8 +216,7 @@ static pel_node *default_of(pel_synth *s, const pel_program_class *row, const pe
 
 /* A field that always held something must be given, if the author's has no default but None; not so behind one that
  * need not. */
-static pel_node *field(pel_synth *s, const pel_program_class *row, pel_name name, const content *held,
-                       bool *required) {
+static pel_node *field(pel_synth *s, const pel_program_class *row, pel_name name, const content *held, bool *required) {
     pel_node *made = pel_node_new(s->ctx, PEL_AnnAssign), *annotation = type_of(s, held);
     pel_node *fallback = default_of(s, row, pel_class_at(s->log, row->class), name);
     *required &= held->seen && !held->none && !fallback;
