@@ -371,25 +371,70 @@ const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name) {
     return NULL;
 }
 
+/* ---- content ---- */
+
+/* Methods as the format numbers them. Python's zipfile reads these, and others say that they can't. */
+enum { STORED = 0, DEFLATED = 8, BZIP2 = 12, LZMA = 14 };
+
+/* A version of two bytes, the size of the properties, these, and the stream: what the older format has with the size of
+ * the content in between. */
+static void unpack_lzma(pel_ctx *ctx, pel_str packed, pel_sink *out) {
+    if (packed.len < 9 || pel_le16(packed.ptr + 2) != 5)
+        pel_throw(ctx, PEL_E_FORMAT, 0, "zip: properties of lzma are broken");
+    char *alone = pel_alloc_raw(ctx, packed.len + 4);
+    memcpy(alone, packed.ptr + 4, 5);
+    for (unsigned i = 0; i < 8; i++) alone[5 + i] = (char)(out->limit >> 8 * i & 255);
+    memcpy(alone + 13, packed.ptr + 9, packed.len - 9);
+    pel_unlzma(ctx, (pel_str){ alone, packed.len + 4 }, out);
+}
+
+typedef struct unpack_job {
+    const pel_zip_member *member;
+    pel_str packed;
+    pel_sink sink; /* its limit is the size that the directory says */
+} unpack_job;
+
+static void unpack_body(pel_ctx *ctx, void *arg) {
+    unpack_job *job = arg;
+    pel_sink *sink = &job->sink;
+    if (job->member->method == DEFLATED) {
+        sink->at = pel_alloc_raw(ctx, sink->limit + 1);
+        pel_inflate(ctx, job->packed, job->member->offset, sink->at, sink->limit);
+        sink->n = sink->limit;
+    } else {
+        (job->member->method == BZIP2 ? pel_bunzip2 : unpack_lzma)(ctx, job->packed, sink);
+    }
+    if (sink->n != sink->limit) pel_throw(ctx, PEL_E_FORMAT, 0, "zip: a member gives fewer bytes than it should");
+}
+
+/* A stream that breaks is a finding besides: who reads from it bit by bit has run what comes before the fault. */
+static pel_str unpack_member(pel_ctx *ctx, const pel_zip_member *member, pel_str packed, pel_findings *findings) {
+    unpack_job job = { member, packed, { .ctx = ctx, .limit = member->size } };
+    pel_err why;
+    if (!pel_attempt(ctx, unpack_body, &job, &why)) {
+        if (why.code != PEL_E_MEMORY)
+            pel_find(ctx, findings, PEL_SUSPECT, "broken-stream", member->name, why.at,
+                     pel_str_copy(ctx, pel_str_of(why.what)));
+        pel_throw(ctx, why.code, why.at, "%s", why.what);
+    }
+    return pel_str_at(job.sink.at ? job.sink.at : "", job.sink.n);
+}
+
 pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, uint64_t limit,
                         pel_findings *findings) {
     pel_zip_settle(ctx, zip, member, findings);
     if (!member->in_file)
         pel_throw(ctx, PEL_E_FORMAT, member->header, "the member %.*s is not in the file", PEL_FMT(member->name));
-    if (member->method != 0 && member->method != 8)
+    if (member->method != STORED && member->method != DEFLATED && member->method != BZIP2 && member->method != LZMA)
         pel_throw(ctx, PEL_E_UNSUPPORTED, member->header,
-                  "%.*s is packed by method %u; stored and deflated can be read", PEL_FMT(member->name),
+                  "%.*s is packed by method %u; stored, deflated, bzip2 and lzma can be read", PEL_FMT(member->name),
                   member->method);
-    uint64_t size = member->method == 8 ? member->size : member->packed;
+    uint64_t size = member->method == STORED ? member->packed : member->size;
     if (size > limit)
         pel_throw(ctx, PEL_E_TOO_BIG, member->header, "%.*s would take %llu bytes; at most %llu are read here",
                   PEL_FMT(member->name), (unsigned long long)size, (unsigned long long)limit);
     pel_str content = pel_input_view(ctx, zip->input, member->offset, member->packed);
-    if (member->method == 8) {
-        char *out = pel_alloc_raw(ctx, size + 1);
-        pel_inflate(ctx, content, member->offset, out, size);
-        content = pel_str_at(out, size);
-    }
+    if (member->method != STORED) content = unpack_member(ctx, member, content, findings);
     if (pel_crc32(content) != member->crc)
         pel_find(ctx, findings, PEL_DANGER, "checksum", member->name, member->offset,
                  PEL_STR("the checksum is wrong: the content was changed, and not every reader looks"));

@@ -8,7 +8,7 @@
 
 typedef struct pel_zip_member {
     pel_str name;
-    uint16_t method; /* 0 stored, 8 deflated */
+    uint16_t method; /* 0 stored, 8 deflated, 12 bzip2, 14 lzma */
     uint16_t flags;  /* of the directory: 1 encrypted, 8 the sizes follow the data */
     uint64_t header; /* offset of the local header */
     uint64_t offset; /* of the data */
@@ -38,7 +38,7 @@ void pel_zip_settle(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *memb
 /* The first member of that name; NULL if there is none. */
 const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name);
 bool pel_ends_folded(pel_str name, const char *ending); /* capitals count as small letters */
-/* The member's content: a slice of the file if stored, else inflated. Throws if it can't be had or is larger than
+/* The member's content: a slice of the file if stored, else unpacked. Throws if it can't be had or is larger than
  * limit. A wrong checksum, and trouble that other readers ignore, are findings: somebody would read it. */
 pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, uint64_t limit,
                         pel_findings *findings);

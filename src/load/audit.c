@@ -422,8 +422,10 @@ void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit) {
         bool is_big = audit->fault.code == PEL_E_MEMORY || audit->fault.code == PEL_E_TOO_BIG ||
                       audit->fault.code == PEL_E_TOO_DEEP;
         const char *kind = is_big ? "too-big" : audit->fault.code == PEL_E_UNSUPPORTED ? "unknown-format" : "broken";
-        pel_find(ctx, &audit->findings, PEL_UNREAD, kind, (pel_str){ "", 0 }, audit->fault.at,
-                 pel_str_copy(ctx, pel_str_of(audit->fault.what)));
+        /* no library nests that deep: what lies below was put where readers with a limit do not look */
+        bool is_hidden = audit->fault.code == PEL_E_TOO_DEEP;
+        pel_find(ctx, &audit->findings, is_hidden ? PEL_SUSPECT : PEL_UNREAD, is_hidden ? "too-deep" : kind,
+                 (pel_str){ "", 0 }, audit->fault.at, pel_str_copy(ctx, pel_str_of(audit->fault.what)));
     }
     audit->verdict = verdict_of(audit);
     audit->answer = answer_of(ctx, audit, a.n_calls);

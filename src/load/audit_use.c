@@ -706,6 +706,13 @@ pel_judged pel_judge_persistent(const pel_pickled *object) {
     return NOTE;
 }
 
+/* How joblib wrote arrays before 0.10: its unpickler, which still knows them, replaces such an object by numpy.load of
+ * the file that its state names, with pickles allowed. */
+static bool is_file_of_joblib(const pel_made *made) {
+    return pel_str_is(made->module, "joblib.numpy_pickle_compat") &&
+           (pel_str_is(made->name, "NDArrayWrapper") || pel_str_is(made->name, "ZNDArrayWrapper"));
+}
+
 pel_judged pel_judge_state(const pel_pickled *object) {
     static const char unusual[] = "its state is not what its class writes, and code runs on it";
     if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
@@ -716,6 +723,8 @@ pel_judged pel_judge_state(const pel_pickled *object) {
     bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len, ignored = false;
     if (pel_str_is(made.name, "dtype") && pel_str_is(made.module, "numpy") && !is_usual_dtype(object, 0, &ignored))
         return suspect("state", unusual);
+    if (is_file_of_joblib(&made))
+        return suspect("external", "joblib.load reads the file that it names, and unpickles what is there");
     pel_effects effects = pel_made_effects(&made);
     pel_judged judged =
         is_nameless ? NOTE : judge_effect(&effects, PEL_USE_STATE, "state-unknown", "nobody knows what its state does");

@@ -1,5 +1,6 @@
 /* Files inside of files: what somebody might unpickle, unpack or load, though the archive's own format says nothing of
  * it. An archive that no format knows is read for what it holds. */
+#include "io/bytes.h"
 #include "io/tar.h"
 #include "io/unpack.h"
 #include "load/load.h"
@@ -62,12 +63,28 @@ static void say_unread(pel_ctx *ctx, pel_loaded *out, pel_str member, const pel_
 
 /* ---- what lies in archives ---- */
 
+/* Windows: where the program of today begins is written at a fixed place of the one for DOS. */
+static bool is_portable_executable(pel_str bytes) {
+    if (!pel_str_starts(bytes, PEL_STR("MZ")) || bytes.len < 64) return false;
+    uint64_t at = pel_le32(bytes.ptr + 60);
+    return pel_str_starts(bytes, PEL_STR("MZqFpD=")) || /* a program for all systems at once: llamafile */
+           (pel_within(bytes, at, 4) && memcmp(bytes.ptr + at, "PE\0\0", 4) == 0) ||
+           (bytes.len > 1024 && memcmp(bytes.ptr + 0x4E, "This program", 12) == 0);
+}
+
+/* Programs and libraries for processors and for the machines of Java and WebAssembly. "\xca\xfe\xba\xbe" is a class
+ * of Java, and a library for several processors of Apple's. */
 bool pel_is_native(pel_str bytes) {
-    static const char marks[][5] = { "\177ELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe" };
+    static const char marks[][5] = { "\177ELF",          "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xfe\xed\xfa\xcf",
+                                     "\xfe\xed\xfa\xce", "\xca\xfe\xba\xbe", "\xca\xfe\xba\xbf", "\0asm" };
     for (size_t i = 0; i < PEL_COUNT(marks); i++)
         if (pel_str_starts(bytes, (pel_str){ marks[i], 4 })) return true;
-    return pel_str_starts(bytes, PEL_STR("MZ")) && bytes.len > 1024 &&
-           memcmp(bytes.ptr + 0x4E, "This program", 12) == 0;
+    return is_portable_executable(bytes);
+}
+
+/* A text that the system runs by the program in its first line. */
+bool pel_is_script(pel_str bytes) {
+    return pel_str_starts(bytes, PEL_STR("#!/")) || pel_str_starts(bytes, PEL_STR("#! /"));
 }
 
 static bool is_named_as_pickle(pel_str name) {
@@ -112,6 +129,9 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input
                  PEL_STR("native code, which its reader would load and run"));
         return true;
     }
+    if (pel_is_script(bytes) && !pel_ends_folded(name, ".py"))
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "code", name, at,
+                 PEL_STR("a script: who starts it runs it, and it is not looked at"));
     judge_member(ctx, out, name, input, at);
     bool is_named = is_named_as_pickle(name);
     const char *packing = pel_packing(bytes);
@@ -283,6 +303,7 @@ static const struct {
     { "\x28\xb5\x2f\xfd", 4, "zstd" },
     { "7z\xbc\xaf", 4, "7z" },
     { "Rar!", 4, "rar" },
+    { "MSCF\0\0\0\0", 8, "cab" },
 };
 
 static size_t other_packing(pel_str bytes) {

@@ -339,7 +339,6 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     if (!config) return false;
     out->format = PEL_STR("Keras archive");
     pel_map_set(ctx, &out->read, config->offset, 1);
-    if (weights) pel_map_set(ctx, &out->read, weights->offset, 1);
     const pel_json_value *model = pel_json_read(ctx, pel_zip_content(ctx, zip, config, MAX_CONFIG, &out->findings), 0);
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = *zip->input };
@@ -355,6 +354,7 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
                        ? pel_input_part(ctx, zip->input, weights->offset, weights->packed) /* not summed: large */
                        : pel_input_of(pel_zip_content(ctx, zip, weights, MAX_WEIGHTS, &out->findings));
     const pel_h5_object *root = pel_h5_read(ctx, &h5, &out->findings);
+    pel_map_set(ctx, &out->read, weights->offset, 1); /* if it is none, it is looked into as other members are */
     const pel_h5_object *layers = pel_h5_child(ctx, root, PEL_STR("layers"));
     if (!layers) layers = pel_h5_child(ctx, root, PEL_STR("_layer_checkpoint_dependencies")); /* before 3.0 */
     if (layers) add_numbered_layers(&k, layers, model, (pel_str){ "", 0 }, 0);

@@ -117,18 +117,49 @@ bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, const pel_input *fi
 #define PYC_HEADER 16 /* before the marshalled code, since Python 3.7 */
 #define MAX_NESTING 3 /* archives inside of archives */
 
+/* A loader of archives; what it can't read must not keep the other members from being looked at. */
+typedef struct archive_job {
+    bool (*load_zip)(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+    pel_loaded *into;
+    pel_str name, bytes; /* bytes: of a tar archive */
+    const pel_zip *zip;
+    unsigned n;      /* loaders that knew the archive */
+    bool has_failed; /* one of them; why is the first fault */
+    pel_err why;
+} archive_job;
+
+static void archive_body(pel_ctx *ctx, void *arg) {
+    archive_job *job = arg;
+    job->n += job->zip ? job->load_zip(ctx, job->into, job->name, job->zip)
+                       : pel_load_torch_tar(ctx, job->into, job->name, job->bytes);
+}
+
+static void try_archive(pel_ctx *ctx, archive_job *job) {
+    pel_err why;
+    if (pel_attempt(ctx, archive_body, job, &why)) return;
+    if (why.code == PEL_E_MEMORY) pel_throw(ctx, why.code, why.at, "%s", why.what);
+    if (!job->has_failed) job->why = why;
+    job->has_failed = true;
+    job->n++;
+}
+
 /* An archive that two libraries would open is two files in one: what each would do must be known. */
 static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input) {
     static bool (*const loaders[])(pel_ctx *, pel_loaded *, pel_str,
                                    const pel_zip *) = { pel_load_torch_zip, pel_load_torch_export, pel_load_keras_zip,
-                                                        pel_load_npz };
+                                                        pel_load_skops, pel_load_npz };
     into->format = PEL_STR("zip archive");
     if (pel_load_zip_row(ctx, into, name, input)) return;
     const pel_zip *zip = pel_zip_read(ctx, input, &into->findings);
-    unsigned n = 0;
-    for (size_t i = 0; i < PEL_COUNT(loaders); i++) n += loaders[i](ctx, into, name, zip);
-    if (!pel_look_inside_zip(ctx, into, zip, !n) && !n)
-        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
+    archive_job job = { .into = into, .name = name, .zip = zip };
+    for (size_t i = 0; i < PEL_COUNT(loaders); i++) {
+        job.load_zip = loaders[i];
+        try_archive(ctx, &job);
+    }
+    unsigned n = job.n;
+    bool has_inside = pel_look_inside_zip(ctx, into, zip, !n);
+    if (job.has_failed) pel_throw(ctx, job.why.code, job.why.at, "%s", job.why.what);
+    if (!has_inside && !n) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
     if (n > 1)
         pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
                  PEL_STR("several libraries would open the archive, and each would see another model"));
@@ -136,8 +167,11 @@ static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_inp
 
 static void load_tar(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
     into->format = PEL_STR("tar archive");
-    bool is_torch = pel_load_torch_tar(ctx, into, name, bytes);
-    if (!pel_look_inside_tar(ctx, into, bytes, !is_torch) && !is_torch)
+    archive_job job = { .into = into, .name = name, .bytes = bytes };
+    try_archive(ctx, &job);
+    bool has_inside = pel_look_inside_tar(ctx, into, bytes, !job.n);
+    if (job.has_failed) pel_throw(ctx, job.why.code, job.why.at, "%s", job.why.what);
+    if (!has_inside && !job.n)
         pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a tar archive, but of no model format that is known");
 }
 
@@ -169,14 +203,15 @@ static const struct {
     void (*load)(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
     void (*load_ranges)(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
     bool (*is_by_ranges)(pel_ctx *ctx, const pel_input *input);
+    bool is_weak; /* a mark of one byte: what can't be read so may be of a later format, or a text */
 } formats[] = {
     { pel_is_zip, .load_ranges = load_zip },
     { pel_is_hdf5, .load_ranges = pel_load_hdf5 },
     { pel_is_gguf, .load_ranges = pel_load_gguf },
-    { .is_by_ranges = pel_is_safetensors, .load_ranges = pel_load_safetensors },
+    { .is_by_ranges = pel_is_safetensors, .load_ranges = pel_load_safetensors, .is_weak = true },
     { pel_is_tflite, pel_load_tflite },
     { pel_is_tfrecord, pel_load_events },
-    { pel_is_json, pel_load_json },
+    { pel_is_json, pel_load_json, .is_weak = true },
     { pel_is_tar, load_tar },
     { pel_is_npy, .load_ranges = pel_load_npy },
     { pel_is_xml, pel_load_xml },
@@ -207,8 +242,9 @@ static void look_for_pickle(pel_ctx *ctx, pel_loaded *into, const pel_input *inp
 /* No zeros and no opcodes of protocol 2: what Python and YAML are written in. */
 static bool is_text(pel_str head) { return head.len && !memchr(head.ptr, 0, head.len) && head.ptr[0] != (char)0x80; }
 
-static size_t format_of(pel_ctx *ctx, const pel_input *input, pel_str head) {
-    size_t i = 0;
+/* The first format from that row on which the content may be. */
+static size_t format_of(pel_ctx *ctx, const pel_input *input, pel_str head, size_t first) {
+    size_t i = first;
     for (; i < PEL_COUNT(formats); i++) {
         if (formats[i].is && formats[i].is(head)) break;
         if (formats[i].is_by_ranges && formats[i].is_by_ranges(ctx, input)) break;
@@ -222,12 +258,54 @@ _Noreturn static void judge_unknown(pel_ctx *ctx, pel_loaded *into, pel_str name
     if (pel_is_native(head))
         pel_find(ctx, &into->findings, PEL_SUSPECT, "native-code", (pel_str){ "", 0 }, 0,
                  PEL_STR("native code: who loads it runs it, and it is not looked at"));
+    if (pel_is_script(head))
+        pel_find(ctx, &into->findings, PEL_SUSPECT, "code", (pel_str){ "", 0 }, 0,
+                 PEL_STR("a script: who starts it runs it, and it is not looked at"));
     if (pel_ends_folded(name, ".pyc") && input->size > PYC_HEADER) {
         into->format = PEL_STR("Python bytecode");
         pel_str code = pel_str_from(pel_input_whole(ctx, input), PYC_HEADER);
         pel_push(ctx, &into->codes, (pel_loaded_code){ (pel_str){ "", 0 }, name, code });
     }
     pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
+}
+
+static void load_as(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input, size_t format) {
+    if (formats[format].load_ranges)
+        formats[format].load_ranges(ctx, into, name, input);
+    else
+        formats[format].load(ctx, into, name, pel_input_whole(ctx, input));
+}
+
+typedef struct format_job {
+    pel_loaded *into;
+    pel_str name;
+    const pel_input *input;
+    size_t format;
+} format_job;
+
+static void format_body(pel_ctx *ctx, void *arg) {
+    format_job *job = arg;
+    load_as(ctx, job->into, job->name, job->input, job->format);
+}
+
+/* By a weak mark: if it can't be read so, it is read as the next format that it may be, or as a text by its name. What
+ * then can't be read either is broken as the first one. */
+static void load_weak(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input, size_t format) {
+    pel_err why, other;
+    pel_str head = pel_input_head(ctx, input), first_format;
+    format_job job = { into, name, input, format };
+    if (pel_attempt(ctx, format_body, &job, &why)) return;
+    if (why.code == PEL_E_MEMORY) pel_throw(ctx, why.code, why.at, "%s", why.what);
+    first_format = into->format;
+    into->networks.n = 0;
+    job.format = format_of(ctx, input, head, format + 1);
+    if (job.format < PEL_COUNT(formats)) {
+        if (pel_attempt(ctx, format_body, &job, &other)) return;
+    } else if (is_text(head) && pel_load_other_text(ctx, into, name, pel_input_whole(ctx, input))) {
+        return;
+    }
+    into->format = first_format;
+    pel_throw(ctx, why.code, why.at, "%s", why.what);
 }
 
 static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into) {
@@ -239,7 +317,7 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
         pel_load_repository_text(ctx, into, name, pel_input_whole(ctx, input));
         return;
     }
-    size_t format = format_of(ctx, input, head);
+    size_t format = format_of(ctx, input, head, 0);
     bool is_known = format < PEL_COUNT(formats);
     uint64_t start;
     if (!pel_is_zip(head) && !pel_is_tar(head) && pel_has_zip_inside(ctx, input, &start)) {
@@ -259,10 +337,10 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
     /* To an unpickler the mark of a zip archive is a persistent id: pickle and joblib stop there, and torch, which
      * would go on, opens what has this mark as an archive. */
     if (formats[format].load != pel_load_torch_legacy && !pel_is_zip(head)) look_for_pickle(ctx, into, input);
-    if (formats[format].load_ranges)
-        formats[format].load_ranges(ctx, into, name, input);
+    if (formats[format].is_weak)
+        load_weak(ctx, into, name, input, format);
     else
-        formats[format].load(ctx, into, name, pel_input_whole(ctx, input));
+        load_as(ctx, into, name, input, format);
     for (uint32_t i = 0; i < into->networks.n; i++) pel_network_settle_roles(ctx, into->networks.at[i]);
 }
 
@@ -279,6 +357,19 @@ void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
     into->file = file;
     load_input(ctx, (pel_str){ file->name.ptr, file->name.len }, into->input, into);
     pel_input_check(ctx, into->input);
+}
+
+bool pel_is_safe_path(pel_str path) {
+    if (!path.len || path.ptr[0] == '/' || memchr(path.ptr, '\\', path.len) || memchr(path.ptr, ':', path.len) ||
+        memchr(path.ptr, 0, path.len))
+        return false;
+    for (size_t start = 0; start < path.len;) {
+        size_t end = start;
+        while (end < path.len && path.ptr[end] != '/') end++;
+        if (pel_str_is(pel_str_cut(path, start, end), "..")) return false;
+        start = end + 1;
+    }
+    return true;
 }
 
 bool pel_open_beside(pel_ctx *ctx, const pel_loaded *out, pel_str name, pel_input *input) {

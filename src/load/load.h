@@ -41,6 +41,8 @@ typedef struct pel_loaded {
 void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into);
 /* The same for a file inside of a file. */
 void pel_load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into);
+/* Whether a name that a file gives leads to nothing but its own folder and what is below. */
+bool pel_is_safe_path(pel_str path);
 /* A file beside the one that is being loaded; false if there is none. */
 bool pel_open_beside(pel_ctx *ctx, const pel_loaded *out, pel_str name, pel_input *input);
 
@@ -95,13 +97,15 @@ bool pel_is_keras_config(const pel_json_value *root);
 void pel_load_keras_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
 bool pel_is_npy(pel_str bytes);
 void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
+bool pel_load_skops(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 
 /* ---- files inside of files (inside.c) ---- */
 
 bool pel_is_packed(pel_str bytes); /* in a way that io/unpack.h reads */
 void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
-bool pel_is_native(pel_str bytes); /* a program or library for the processor */
+bool pel_is_native(pel_str bytes); /* a program or library for a processor, or for a virtual machine */
+bool pel_is_script(pel_str bytes); /* a text whose first line names the program that runs it */
 bool pel_is_packed_otherwise(pel_str bytes);
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Reads those members that no loader has read and that somebody might unpickle, unpack or load. adopts_networks: their
@@ -137,6 +141,8 @@ pel_module *pel_build_module(pel_tree_builder *builder, pel_str path);
 /* Names that can't be split (empty parts, hundreds of parts) stay whole, at the root. */
 void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor);
 void pel_build_unknown(pel_tree_builder *builder, pel_str what, pel_str why);
+/* Every member that is named as an array, and is one. */
+void pel_add_arrays(pel_tree_builder *builder, pel_loaded *out, const pel_zip *zip);
 /* Something that is no tensor: the value as text. Beyond a limit it is only counted. */
 void pel_build_value(pel_tree_builder *builder, pel_str full_name, pel_str value);
 /* An argument of a module: a constant. */

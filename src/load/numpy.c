@@ -197,28 +197,34 @@ void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *
     add_array(&builder, out, PEL_STR("array"), input, input, 0);
 }
 
-bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip) {
-    for (uint32_t i = 0; i < zip->members.n; i++)
-        if (!pel_str_ends(zip->members.at[i].name, PEL_STR(".npy"))) return false;
-    if (!zip->members.n) return false;
-    out->format = PEL_STR("NumPy archive");
-    pel_tree_builder builder = pel_build(ctx, out, name, '.');
+void pel_add_arrays(pel_tree_builder *builder, pel_loaded *out, const pel_zip *zip) {
+    pel_ctx *ctx = builder->ctx;
     for (uint32_t i = 0; i < zip->members.n; i++) {
         const pel_zip_member *member = &zip->members.at[i];
+        if (!pel_str_ends(member->name, PEL_STR(".npy"))) continue;
         pel_str array = pel_str_cut(member->name, 0, member->name.len - 4);
-        pel_map_set(ctx, &out->read, member->offset, 1);
         if (member->method != 0 && member->size > MAX_ARRAY) {
-            pel_build_unknown(&builder, array, PEL_STR("it is packed, and too large to be unpacked"));
+            pel_build_unknown(builder, array, PEL_STR("it is packed, and too large to be unpacked"));
             continue;
         }
         pel_input content = member->method == 0 && member->in_file
                                 ? pel_input_part(ctx, zip->input, member->offset, member->packed)
                                 : pel_input_of(pel_zip_content(ctx, zip, member, MAX_ARRAY, &out->findings));
         if (!pel_is_npy(pel_input_head(ctx, &content))) {
-            pel_build_unknown(&builder, array, PEL_STR("it is no array"));
-            continue;
+            pel_build_unknown(builder, array, PEL_STR("it is no array"));
+            continue; /* and is looked into as members of any archive are */
         }
-        add_array(&builder, out, array, &content, member->method == 0 ? zip->input : NULL, member->offset);
+        pel_map_set(ctx, &out->read, member->offset, 1);
+        add_array(builder, out, array, &content, member->method == 0 ? zip->input : NULL, member->offset);
     }
+}
+
+bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip) {
+    for (uint32_t i = 0; i < zip->members.n; i++)
+        if (!pel_str_ends(zip->members.at[i].name, PEL_STR(".npy"))) return false;
+    if (!zip->members.n) return false;
+    out->format = PEL_STR("NumPy archive");
+    pel_tree_builder builder = pel_build(ctx, out, name, '.');
+    pel_add_arrays(&builder, out, zip);
     return true;
 }

@@ -56,20 +56,6 @@ static pel_str dtype_of(pel_ctx *ctx, uint64_t number) {
 
 /* ---- tensors ---- */
 
-/* A name that stays in the folder of the model. */
-static bool is_safe_path(pel_str path) {
-    if (!path.len || path.ptr[0] == '/' || memchr(path.ptr, '\\', path.len) || memchr(path.ptr, ':', path.len) ||
-        memchr(path.ptr, 0, path.len))
-        return false;
-    for (size_t start = 0; start < path.len;) {
-        size_t end = start;
-        while (end < path.len && path.ptr[end] != '/') end++;
-        if (pel_str_is(pel_str_cut(path, start, end), "..")) return false;
-        start = end + 1;
-    }
-    return true;
-}
-
 /* False: it is no number, or too large for one. */
 static bool decimal(pel_str text, uint64_t *value) {
     *value = 0;
@@ -90,7 +76,7 @@ static unsigned bits_of(pel_str dtype) {
 
 static void place_outside(onnx_file *f, pel_model_tensor *tensor, pel_str name, pel_str location, uint64_t offset,
                           uint64_t size) {
-    if (!is_safe_path(location)) {
+    if (!pel_is_safe_path(location)) {
         pel_find(
             f->ctx, &f->out->findings, PEL_DANGER, "path", name, 0,
             pel_format(f->ctx, "its data is read from %.*s, which leads out of the model's folder", PEL_FMT(location)));
@@ -125,7 +111,7 @@ static void read_outside(onnx_file *f, const pel_proto_field *entry, tensor_fiel
         return;
     if (pel_str_is(key.bytes, "location")) {
         t->is_odd |= t->location.len > 0;
-        if (is_safe_path(t->location) || !t->location.len) t->location = text.bytes; /* of two, the worse */
+        if (pel_is_safe_path(t->location) || !t->location.len) t->location = text.bytes; /* of two, the worse */
     }
     if (pel_str_is(key.bytes, "offset")) t->is_odd |= !decimal(text.bytes, &t->offset);
     if (pel_str_is(key.bytes, "length")) t->is_odd |= !decimal(text.bytes, &t->length);

@@ -451,6 +451,39 @@ static bool has_own_tag(pel_str line, size_t *at) {
     return false;
 }
 
+/* "- value" and "key: value" without what comes before the value, and without quotes; *key: what names it. */
+static pel_str yaml_value(pel_str line, pel_str *key) {
+    while (pel_str_starts(line, PEL_STR("- "))) {
+        line = pel_str_from(line, 2);
+        while (line.len && line.ptr[0] == ' ') line = pel_str_from(line, 1);
+    }
+    const char *colon = pel_str_find(line, PEL_STR(": "));
+    *key = colon ? pel_str_cut(line, 0, (size_t)(colon - line.ptr)) : (pel_str){ "", 0 };
+    if (colon) line = pel_str_from(line, key->len + 2);
+    while (line.len && strchr(" \t\"'", line.ptr[0])) line = pel_str_from(line, 1);
+    return line;
+}
+
+/* Environments of conda and MLflow have requirements in YAML; workflows and pipelines have commands for their tools. */
+static void read_yaml_value(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
+    static const char *const elsewhere[] = {
+        "git+", "hg+", "svn+", "bzr+", "-e ", "--index-url", "--extra-index-url", "--find-links", "--trusted-host"
+    };
+    static const char *const commands[] = { "run", "cmd", "command", "entrypoint", "script" };
+    pel_str key, value = yaml_value(line, &key);
+    int shown = (int)(value.len < 160 ? value.len : 160);
+    bool is_elsewhere = pel_str_find(value, PEL_STR(" @ ")) && pel_str_find(value, PEL_STR("://"));
+    for (size_t i = 0; i < PEL_COUNT(elsewhere); i++)
+        is_elsewhere = is_elsewhere || pel_str_starts(value, pel_str_of(elsewhere[i]));
+    if (is_elsewhere)
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "requirement", (pel_str){ "", 0 }, at,
+                 pel_format(ctx, "installs from elsewhere than the index: %.*s", shown, value.ptr));
+    for (size_t i = 0; value.len && i < PEL_COUNT(commands); i++)
+        if (pel_str_is(key, commands[i]))
+            pel_find(ctx, &out->findings, PEL_NOTE, "command", (pel_str){ "", 0 }, at,
+                     pel_format(ctx, "a command, if a tool of its own reads this config: %.*s", shown, value.ptr));
+}
+
 /* Tags that make objects, names that are called: hydra's targets and the like. Comments are gone. */
 static void read_yaml_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
     static const char *const keys[] = { "_target_", "class_path", "_component_", "loader_module" };
@@ -466,6 +499,7 @@ static void read_yaml_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t
                  pel_format(ctx, "a tag that is none of YAML's own: its loader calls what it stands for: %.*s", shown,
                             line.ptr));
     find_hot_names(ctx, out, line, at);
+    read_yaml_value(ctx, out, line, at);
     for (size_t k = 0; k < PEL_COUNT(keys); k++) {
         const char *found = pel_str_find(line, pel_str_of(keys[k]));
         if (!found) continue;

@@ -246,6 +246,14 @@ static void walk_object(saved_model *m, uint64_t index, pel_str path, int depth)
     }
 }
 
+/* AssetFileDef: its loader gives the graph the path of assets/<filename>, wherever that leads. */
+static void judge_asset(pel_ctx *ctx, pel_loaded *out, pel_proto asset) {
+    pel_proto_field name;
+    if (pel_proto_find(ctx, asset, 2, &name) && name.wire == PEL_WIRE_BYTES && !pel_is_safe_path(name.bytes))
+        pel_find(ctx, &out->findings, PEL_DANGER, "path", (pel_str){ "", 0 }, name.at,
+                 pel_format(ctx, "an asset is %.*s, which leads out of the model's folder", PEL_FMT(name.bytes)));
+}
+
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     pel_proto_field top;
     for (pel_proto again = { .bytes = bytes }; pel_proto_next(ctx, &again, &top);) { /* Core ML begins the same way */
@@ -268,6 +276,7 @@ void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str b
             pel_proto objects = pel_proto_of(&field);
             /* of the graph and its functions, what they would do: the objects tell the rest */
             if (field.number == 2 && field.wire == PEL_WIRE_BYTES) pel_audit_graphdef(ctx, out, objects);
+            if (field.number == 6 && field.wire == PEL_WIRE_BYTES) judge_asset(ctx, out, objects);
             while (field.number == 7 && pel_proto_next(ctx, &objects, &node))
                 if (node.number == 1) pel_push(ctx, &m.objects, pel_proto_of(&node));
         }

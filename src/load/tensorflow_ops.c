@@ -1,6 +1,7 @@
 /* Operators of TensorFlow that compute, keep variables or call functions of their graph, and reach nothing else. From
  * the registry of TensorFlow 2.21: all that it calls stateless, without those that read files, run Python or other
- * programs, or only exist for other devices; and of the stateful ones those for variables, tables and chance. */
+ * programs, end the process, or only exist for other devices; and of the stateful ones those for variables, tables and
+ * chance. */
 #include "load/tensorflow_ops.h"
 
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 static const char *const computing[] = {
     /* sorted */
     "A",
-    "Abort",
     "Abs",
     "AccumulateNV2",
     "Acos",

@@ -133,7 +133,6 @@ bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str byt
     stream storages = { .name = "storages" }, tensors = { .name = "tensors" }, object = { .name = "pickle" };
     if (!pel_tar_find(tar, bytes, "pickle", &object.bytes, &object.base)) return false;
     out->format = PEL_STR("PyTorch tar file");
-    pel_map_set(ctx, &out->read, object.base, 1);
     if (pel_tar_find(tar, bytes, "storages", &storages.bytes, &storages.base)) {
         pel_map_set(ctx, &out->read, storages.base, 1);
         read_storages(&f, &storages);
@@ -142,6 +141,7 @@ bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str byt
         pel_map_set(ctx, &out->read, tensors.base, 1);
         read_tensors(&f, &tensors);
     }
+    pel_map_set(ctx, &out->read, object.base, 1); /* not before: streams that break must not hide it */
     const pel_pickled *root = next_pickle(&f, &object);
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
     pel_torch_source source = { .storage = no_storage, .tensor = tensor_of, .arg = &f };

@@ -210,7 +210,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "many_steps": (lambda: b"\x80\x02" + b"N0" * (40 << 20) + b"N.", 2, "opcodes"),
     "header_length": (lambda: struct.pack("<Q", 1 << 62) + b"{}", 2, "does not fit"),
     "header_twice": (lambda: safetensors(b'{"a":1,"a":2}'), 2, "same key twice"),
-    "header_deep": (lambda: safetensors(b'{"a":' + b"[" * 100000), 2, "deep"),
+    "header_deep": (lambda: safetensors(b'{"a":' + b"[" * 100000), 4, "deep"),
     "tensors_overlap": (lambda: safetensors({"a": tensor(0, 8, [2]), "b": tensor(4, 12, [2])}, bytes(12)), 2,
                         "overlaps"),
     "tensor_outside": (lambda: safetensors({"a": tensor(0, 8, [2])}, bytes(4)), 2, "outside"),

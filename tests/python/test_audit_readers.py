@@ -391,7 +391,7 @@ def lite(number: int, custom: bytes = b"") -> bytes:
 
 KERAS: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "deep": (lambda: keras(_deep(keras_lambda(), 30)), 4, '__import__("os")'),
-    "too_deep": (lambda: keras(_deep(keras_lambda(), 110)), 2, "deeper than"),
+    "too_deep": (lambda: keras(_deep(keras_lambda(), 110)), 4, "deeper than"),
     "module_of_keras": (lambda: keras(layer("keras.layers", "Lambda", function={
         "module": "keras.src.backend.common.global_state", "class_name": "function",
         "config": "set_global_attribute"})), 4, "set_global_attribute"),

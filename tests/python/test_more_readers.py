@@ -7,6 +7,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import zipfile
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def test_flax_against_the_library(pellucid, tmp_path):
     (b"\x81\xa1a\x01tail", "suspicious"),
     (b"\x81\xa1a\xc1", "broken"),
     (b"\xdf\xff\xff\xff\xff\xa1a\x01", "broken"),
-    (b"\x81\xa1a" * 100 + b"\x01", "broken"),
+    (b"\x81\xa1a" * 100 + b"\x01", "suspicious"),
     (b"\x81\xa1a\xc7\x0d\x01\x93\x91\xff\xa7float32\xc4\x00", "broken"),  # a size of -1
     (b"\x81\xa1a\xc7\x0e\x01\x93\x91\x05\xa7float32\xc4\x01x", "suspicious"),  # five numbers in one byte
 ])
@@ -158,7 +159,7 @@ def test_pmml(pellucid):
     ("<PMML>&e;</PMML>", "suspicious"),
     ('<PMML a="&e;"/>', "suspicious"),
     ("<PMML><a></PMML>", "broken"),
-    ("<a>" * 2000 + "</a>" * 2000, "broken"),
+    ("<a>" * 2000 + "</a>" * 2000, "suspicious"),
     ("<svg></svg>", "unknown"),
 ])
 def test_hostile_xml(pellucid, tmp_path, text, expected):
@@ -215,3 +216,22 @@ def test_keras_names_and_optimizer(pellucid, tmp_path):
         assert {name: shape for name, shape in found.items() if not name.startswith("optimizer")} == wanted
         text = pellucid("tree", tmp_path / f"net.{ending}").out
         assert f"{sum(weight.numpy().size for weight in net.weights)} elements in {len(wanted)} tensors;" in text
+
+
+# ---- skops ----
+
+def test_skops(pellucid, tmp_path):
+    """A file that skops saved is harmless, and its arrays are listed; one other name in it is seen."""
+    sample = pathlib.Path(__file__).parent.parent.parent / "fuzz" / "corpus" / "model" / "scaler.skops"
+    assert verdict(pellucid, sample) == ("harmless", set())
+    assert len(tensors_of(pellucid, sample)) == 4
+    with zipfile.ZipFile(sample) as made:
+        members = {name: made.read(name) for name in made.namelist()}
+    for old, new, expected in [(b'"StandardScaler"', b'"MyScaler"', "suspicious"), (b'"sklearn.preprocessing._data"',
+                               b'"subprocess"', "dangerous"), (b'"ObjectNode"', b'"NewNode"', "suspicious")]:
+        schema = members["schema.json"].replace(old, new)
+        assert schema != members["schema.json"]
+        with zipfile.ZipFile(tmp_path / "x.skops", "w") as made:
+            for name, content in members.items():
+                made.writestr(name, schema if name == "schema.json" else content)
+        assert verdict(pellucid, tmp_path / "x.skops")[0] == expected
