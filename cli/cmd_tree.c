@@ -44,7 +44,8 @@ static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
                      : cli_report(ctx, &(cli_input){ .name = model.input.name }, &error, as_json);
     }
     cli_close_model(&model);
-    return result == CLI_FINE && verdict == PEL_DANGEROUS ? CLI_FOUND : result;
+    bool is_settled = result != CLI_FINE && result != CLI_BAD_INPUT; /* a view could not be written, say */
+    return verdict == PEL_DANGEROUS && !is_settled ? CLI_FOUND : result;
 }
 
 static int run(const cli_args *args) {
@@ -82,7 +83,7 @@ const cli_command cli_cmd_tree = {
              "FILE is a checkpoint or a model file, or the folder of one. Its content decides its\n"
              "format. Nothing in it is executed, and of large files only the tables are read. If the\n"
              "audit finds something, its worst finding is the last line, and heads the page; the exit\n"
-             "code of a dangerous file is 4.\n"
+             "code of a dangerous file is 4, also where it has no tree.\n"
              "\n"
              "FILE may be the address of a file that is somewhere else (hf://org/model/file, https://,\n"
              "s3://, gs://, az://): only the ranges that are needed are read (docs/remote.md).\n"

@@ -18,6 +18,8 @@
 #include "trace/write/tree.h"
 #include "api.h"
 
+#include <stdio.h>
+
 const char *pellucid_version(void) { return PELLUCID_VERSION; }
 
 const char *pellucid_code_text(pel_code code) { return pel_code_text(code); }
@@ -452,11 +454,34 @@ static bool run_view(pel_ctx *ctx, void (*body)(pel_ctx *, void *), view_call *c
     return done;
 }
 
+static void audit_broken_body(pel_ctx *ctx, void *arg) { pel_audit_loaded(ctx, arg); }
+
+/* A file that has no tree may still do something: what was read before the fault is judged, and the error says so. */
+static pel_verdict audit_broken(pel_ctx *ctx, pel_audit *audit, pel_error *error) {
+    pel_err ignored;
+    audit->is_broken = true;
+    audit->fault = (pel_err){ .code = error->code, .at = error->offset };
+    memcpy(audit->fault.what, error->message, sizeof audit->fault.what);
+    if (!pel_attempt(ctx, audit_broken_body, audit, &ignored)) return PEL_BROKEN;
+    if (audit->verdict != PEL_DANGEROUS && audit->verdict != PEL_SUSPICIOUS) return audit->verdict;
+    pel_buf said = pel_buf_in(ctx);
+    pel_audit_line(audit, &said);
+    pel_str line = pel_buf_str(&said);
+    size_t used = strlen(error->message);
+    snprintf(error->message + used, sizeof error->message - used, "; %.*s", (int)line.len - 1, line.ptr);
+    return audit->verdict;
+}
+
 bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_view_options *options, pel_text *out,
                    pel_error *error) {
     view_call call = { .file = file };
+    pel_error own;
+    if (!error) error = &own;
     bool done = run_view(ctx, view_file_body, &call, options, out, error);
-    if (options && options->verdict) *options->verdict = done ? call.audit.verdict : PEL_BROKEN;
+    pel_verdict verdict = done ? call.audit.verdict : PEL_BROKEN;
+    if (!done && error->code != PEL_E_USAGE && error->code != PEL_E_MEMORY)
+        verdict = audit_broken(ctx, &call.audit, error);
+    if (options && options->verdict) *options->verdict = verdict;
     return done;
 }
 
