@@ -6,7 +6,9 @@
 
 `run` prints false alarms (suspicious or worse, and what could not be read), misses, precision, recall, F1 and the time
 per file, for pellucid and for each of picklescan, fickling, modelscan, modelaudit that the Python that runs it has, or
-the one that --scanners names."""
+the one that --scanners names. Each of these has --seconds for all files and --file-seconds for one. A file that takes
+longer counts as an alarm; those that are not reached in time, in an order that a seed mixes, are not counted, and how
+many they are is printed."""
 
 from __future__ import annotations
 
@@ -19,6 +21,7 @@ import json
 import os
 import pathlib
 import pickle
+import random
 import resource
 import subprocess
 import sys
@@ -356,12 +359,17 @@ def seconds_per_file(paths: list[pathlib.Path]) -> float:
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / len(many)
 
 
-SCANNER_SECONDS = 1800  # for all files
-
 OTHERS = r"""
-import importlib.metadata, json, pathlib, sys, time
-name, paths = sys.argv[1], json.load(sys.stdin)
-out = {}
+import importlib.metadata, json, pathlib, signal, sys, time
+name, limit, paths = sys.argv[1], float(sys.argv[2]), json.load(sys.stdin)
+class TooLong(BaseException):
+    pass
+def end(*_):
+    raise TooLong
+def say(**row):
+    sys.__stdout__.write("\n\x00" + json.dumps(row) + "\n")
+    sys.__stdout__.flush()
+signal.signal(signal.SIGALRM, end)
 def picklescan(path):
     from picklescan.scanner import scan_file_path
     result = scan_file_path(path)
@@ -386,33 +394,52 @@ try:
     scan(paths[0])  # imports are no part of the time
 except BaseException:
     pass
-start = time.process_time()
+say(version=importlib.metadata.version(name))
 for path in paths:
+    start, too_long = time.process_time(), False
+    signal.setitimer(signal.ITIMER_REAL, limit)
     try:
-        out[path] = bool(scan(path))
+        alarm = bool(scan(path))
+    except TooLong:
+        alarm = too_long = True
     except BaseException:
-        out[path] = True
-spent = (time.process_time() - start) / max(len(paths), 1)
-sys.stdout.write("\n\x00" + json.dumps({"version": importlib.metadata.version(name), "alarms": out, "seconds": spent}))
+        alarm = True
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    say(path=path, alarm=alarm, too_long=too_long, seconds=time.process_time() - start)
 """
 
 
-def other_says(python: str, name: str, paths: list[pathlib.Path]) -> dict[str, Any] | None:
-    """Its version, its alarms (what it fails on is one) and its time for a file, imports not counted."""
+def other_says(args: argparse.Namespace, name: str, paths: list[pathlib.Path]) -> list[dict[str, Any]]:
+    """Its version, and a row per file: its alarm (what it fails on is one) and its time, imports not counted."""
     # modelaudit reports its use to an address unless it is asked not to; without a network it waits for that
     quiet = {**os.environ, "PROMPTFOO_DISABLE_TELEMETRY": "1", "NO_ANALYTICS": "1"}
+    mixed = [str(path) for path in paths]
+    random.Random(1).shuffle(mixed)
     try:
-        done = subprocess.run([python, "-c", OTHERS, name], input=json.dumps([str(path) for path in paths]).encode(),
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, env=quiet,
-                              timeout=SCANNER_SECONDS)
-    except subprocess.TimeoutExpired:
-        print(f"{name}: no result in {SCANNER_SECONDS} s")
-        return None
-    if b"\x00" not in done.stdout:
-        print(f"{name}: is not installed in {python}, or failed")
-        return None
-    answer: dict[str, Any] = json.loads(done.stdout.rpartition(b"\x00")[2])
-    return answer
+        said: bytes | None = subprocess.run(
+            [args.scanners, "-c", OTHERS, name, str(args.file_seconds)], input=json.dumps(mixed).encode(), env=quiet,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=args.seconds).stdout
+    except subprocess.TimeoutExpired as ended:
+        said = ended.stdout
+    rows = []
+    for line in (said or b"").splitlines():
+        if line.startswith(b"\x00") and line.endswith(b"}"):
+            rows.append(json.loads(line[1:]))
+    return rows
+
+
+def report_other(args: argparse.Namespace, name: str, good: list[pathlib.Path], bad: list[pathlib.Path]) -> None:
+    rows = other_says(args, name, good + bad)
+    if len(rows) < 2:
+        print(f"{name}: is not installed in {args.scanners}, failed, or gave no result in {args.seconds} s")
+        return
+    version, rows = rows[0]["version"], rows[1:]
+    alarms = {row["path"]: row["alarm"] for row in rows}
+    reached = [[path for path in paths if str(path) in alarms] for paths in (good, bad)]
+    report(f"{name} {version}", reached[0], reached[1], alarms)
+    print(f"  {1000 * sum(row['seconds'] for row in rows) / len(rows):.3f} ms per file; {len(good + bad) - len(rows)} "
+          f"files were not reached in {args.seconds} s, {sum(row['too_long'] for row in rows)} took longer than "
+          f"{args.file_seconds} s")
 
 
 def by_library(good: list[pathlib.Path], alarms: dict[str, bool]) -> str:
@@ -460,10 +487,7 @@ def run(args: argparse.Namespace) -> None:
         **{str(path): verdicts[str(path)] in caught for path in bad}})
     print(f"  {1000 * seconds_per_file(good):.3f} ms per file, 1,000 of the harmless ones")
     for name in ("picklescan", "fickling", "modelscan", "modelaudit"):
-        answer = other_says(args.scanners, name, good + bad)
-        if answer is not None:
-            report(f"{name} {answer['version']}", good, bad, answer["alarms"])
-            print(f"  {1000 * answer['seconds']:.3f} ms per file")
+        report_other(args, name, good, bad)
 
 
 def main() -> None:
@@ -475,6 +499,8 @@ def main() -> None:
     running.add_argument("folder", type=pathlib.Path)
     running.add_argument("hostile", type=pathlib.Path, nargs="*")
     running.add_argument("--scanners", default=sys.executable, help="a Python that has the other scanners")
+    running.add_argument("--seconds", type=float, default=1800, help="for all files, of each other scanner")
+    running.add_argument("--file-seconds", type=float, default=20, help="for one file, of each other scanner")
     args = parser.parse_args()
     if args.command == "make":
         make(args.folder)

@@ -13,10 +13,14 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
+import dataclasses
+import enum
+import functools
 import hashlib
 import inspect
 import sys
 import types
+import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable
 
@@ -155,6 +159,26 @@ class Sources:
 
 SOURCES = Sources()
 
+ORDERS = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+
+
+def generated(function: types.FunctionType, receiver: type | None) -> ast.AST | None:
+    """The methods that a dataclass has without source, as dataclasses writes them: they compare, hash and print its
+    fields. The other object of a comparison is of the same class there, so its fields are taken for those of self."""
+    owners = [base for base in getattr(receiver, "__mro__", ()) if function in (
+        vars(base).get(function.__name__), inspect.unwrap(vars(base).get(function.__name__) or function))]
+    if not owners or not dataclasses.is_dataclass(owners[0]) or function.__code__.co_filename != "<string>":
+        return None
+    fields = [item for item in dataclasses.fields(owners[0]) if item.name.isidentifier()]
+    compared = "".join(f"self.{item.name}, " for item in fields if item.compare)
+    hashed = "".join(f"self.{item.name}, " for item in fields if (item.compare if item.hash is None else item.hash))
+    printed = "".join(f"{item.name}={{self.{item.name}!r}}, " for item in fields if item.repr)
+    bodies = {name: f"(self, other): return ({compared}) {sign} ({compared})" for name, sign in ORDERS.items()}
+    bodies |= {"__hash__": f"(self): return hash(({hashed}))",
+               "__repr__": f"(self): return self.__class__.__qualname__ + f'({printed})'"}
+    body = bodies.get(function.__name__)
+    return ast.parse(f"def {function.__name__}{body}").body[0] if body else None
+
 
 class Walk:
     """One function: every expression has a value, every effect stops the walk."""
@@ -205,7 +229,10 @@ class Walk:
     def special(self, kind: type, plain: bool) -> None:
         """Special methods of the library's own classes, which are not among the file's."""
         for name in SPECIAL:
-            function = defining(kind, name)[1]
+            base, function = defining(kind, name)
+            homes = (getattr(base, "__module__", ""), getattr(function, "__module__", ""))
+            if type(kind) is enum.EnumMeta and "enum" in homes:
+                continue
             if isinstance(function, types.FunctionType):
                 (self.facts.plain_calls if plain else self.facts.calls).add((function, kind, False))
 
@@ -217,7 +244,10 @@ class Walk:
     # ---- running it ----
 
     def run(self) -> Facts:
-        node = SOURCES.node(self.function.__code__)
+        code = self.function.__code__
+        is_repr = code.co_filename == dataclasses.__file__ and code.co_name == "wrapper"  # it only ends recursion
+        node = generated(inspect.unwrap(self.function), self.receiver) if is_repr else (
+            SOURCES.node(code) or generated(self.function, self.receiver))
         if node is None:
             self.facts.reason = "its source is not found"
             return self.facts
@@ -402,8 +432,9 @@ class Walk:
             self.env[target.id] = value if before == value else ANY
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.shallow(value)
-            for part in target.elts:
-                self.store(part, ANY)
+            items = value == STATE and not any(isinstance(part, ast.Starred) for part in target.elts)
+            for i, part in enumerate(target.elts):
+                self.store(part, Field(str(i)) if items else ANY)
         elif isinstance(target, ast.Starred):
             self.store(target.value, Made(list))
         elif isinstance(target, ast.Subscript):
@@ -579,6 +610,8 @@ class Walk:
                 self.stop(f"{thing.__name__}.{name} is made when it is asked for")
             return self.wrap(vars(thing)[name])
         if isinstance(thing, type):
+            if type(thing) is enum.EnumMeta and name in thing.__members__:
+                return Known(thing.__members__[name])
             if type(thing).__getattribute__ is not type.__getattribute__ or hasattr(type(thing), "__getattr__"):
                 self.stop(f"the metaclass of {thing.__name__} finds attributes")
             if name in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -715,6 +748,8 @@ class Walk:
             return self.stop("it calls an object that is not known")
         if thing is type and len(arguments) == 1:
             return Known(arguments[0].kind) if isinstance(arguments[0], (Self, Made)) else ANY
+        if thing is weakref.ref and len(arguments) == 1 and not keywords:
+            return ANY  # without a callback it calls nothing
         if thing in (getattr, hasattr, setattr) and node is not None:
             return self.call_getattr(thing, arguments, node)
         if (thing in CALLS_KEY and keywords) or (thing is iter and len(arguments) > 1):
@@ -858,6 +893,37 @@ def constructor(kind: type, natives: dict[Any, str]) -> list[Any]:
         return [why]
     return (entries_new(kind, natives) + entries_method(kind, "__init__", False, natives)
             + entries_method(kind, "__del__", True, natives))
+
+
+def getters(kind: type) -> list[Any]:
+    """What reading any attribute of an object may run, beside __getattribute__ and __getattr__: properties and other
+    descriptors of its classes. Functions and slots run nothing."""
+    inert = (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType, types.GetSetDescriptorType,
+             types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType,
+             types.ClassMethodDescriptorType, type)
+    entries: list[Any] = []
+    for base in kind.__mro__:
+        for name, thing in vars(base).items():
+            getter = thing.fget if isinstance(thing, property) else thing.func if isinstance(
+                thing, functools.cached_property) else None
+            if isinstance(getter, types.FunctionType):
+                entries.append((getter, kind, True))
+            elif hasattr(type(thing), "__get__") and not isinstance(thing, inert):
+                entries.append(f"a descriptor gives .{name}")
+    return entries
+
+
+def enumeration(kind: type, natives: dict[Any, str]) -> list[Any] | None:
+    """What asking for a member by its value runs, and special methods of members, but for the code of enum itself; None
+    if it is no enumeration with members."""
+    if type(kind) is not enum.EnumMeta or not kind.__members__:
+        return None
+    entries: list[Any] = []
+    for name in (*SPECIAL, "_missing_", "__getattribute__", "__getattr__", "__del__"):
+        base, found = defining(kind, name)
+        if base is not None and "enum" not in (base.__module__, getattr(found, "__module__", "")):
+            entries += entries_method(kind, name, True, natives)
+    return entries
 
 
 # ---- the graph ----

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fires what the tables of effects call pure: names drawn at random are made from a pickle, in a child whose audit hook
-writes down what happens. Nothing may, but imports.
+writes down what happens. Nothing may, but imports. Objects also get a state, are keys of a dict, are compared and
+printed, and each of their attributes is read, where the table says that they may.
 
     python tools/fire_effects.py [--n 200] [--seed 0] [LIBRARY ...]"""
 
@@ -13,14 +14,17 @@ import random
 import subprocess
 import sys
 
+CHILD_SECONDS = 300
 FOLDER = pathlib.Path(__file__).parent.parent / "data" / "effects"
 
 CHILD = r"""
-import json, pickle, sys, warnings
+import json, pickle, resource, sys, warnings
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))  # a fault must not take the machine with it
 warnings.simplefilter("ignore")
 rows = json.load(sys.stdin)
 events, on = [], False
-ALLOWED = {"pickle.find_class", "import", "object.__getattr__", "object.__setattr__", "sys._getframe", "gc.get_objects"}
+ALLOWED = {"pickle.find_class", "import", "object.__getattr__", "object.__setattr__", "sys._getframe", "gc.get_objects",
+           "builtins.id"}
 def hook(event, args):
     global on
     if not on or event in ALLOWED:
@@ -36,6 +40,17 @@ sys.addaudithook(hook)
 def text(word):
     data = word.encode()
     return b"\x8c" + bytes([len(data)]) + data
+def found(module, name):
+    thing = sys.modules[module]
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    return thing
+def attributes(module, name):
+    names = [word for word in dir(found(module, name)) if not word.startswith("__") and word.isascii()]
+    return names[:40]
+def values(module, name):
+    plain = [member.value for member in found(module, name) if type(member.value) in (int, str, float, bool)]
+    return [*plain[:3], "no member of it", -12345, None]
 fired = failed = 0
 for module, name, uses in rows:
     try:
@@ -48,13 +63,24 @@ for module, name, uses in rows:
         pickles.append(head + b"\x81.")
         if "s" in uses.lower():
             pickles.append(head + b"\x81}b.")
+        if "k" in uses:
+            pickles.append(b"\x80\x04}(" + (head[2:] + b"\x81N") * 2 + b"u.")
+        for attribute in attributes(module, name) if "g" in uses else ():
+            pickles.append(b"\x80\x04cbuiltins\ngetattr\n(" + head[2:] + b"\x81" + text(attribute) + b"tR.")
     if "c" in uses.lower():
         pickles.append(head + b"R.")
+    for value in values(module, name) if "e" in uses else ():
+        pickles.append(head[:-1] + b"(" + pickle.dumps(value, 3)[2:-1] + b"tR.")
     for data in pickles:
         fired += 1
         on = True
         try:
             made = pickle.loads(data)
+            for special in (repr, str, bool, len, iter, hash, made.__eq__) if "q" in uses else ():
+                try:
+                    special(made) if special is not made.__eq__ else special(1)
+                except Exception:
+                    pass
             made = None
         except BaseException:
             failed += 1
@@ -71,7 +97,7 @@ def rows_of(library: str) -> list[tuple[str, str, str]]:
     for line in (FOLDER / f"{library}.txt").read_text().splitlines()[1:]:
         module, uses, _, *names = line.split(" ")
         letters = uses.split(":")[0].split("!")[0]
-        rows += [(module, name, letters) for name in names if set(letters.lower()) & set("nc")]
+        rows += [(module, name, letters) for name in names if set(letters.lower()) & set("nce")]
     return rows
 
 
@@ -79,8 +105,11 @@ def fire(library: str, n: int, seed: int, python: str) -> tuple[list[list[object
     """The events, and how many pickles were loaded, or raised."""
     rows = rows_of(library)
     drawn = random.Random(seed).sample(rows, min(n, len(rows)))
-    done = subprocess.run([python, "-c", CHILD], input=json.dumps(drawn).encode(), stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, check=False, cwd="/")
+    try:
+        done = subprocess.run([python, "-c", CHILD], input=json.dumps(drawn).encode(), stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False, cwd="/", timeout=CHILD_SECONDS)
+    except subprocess.TimeoutExpired:
+        return [[library, "?", "?", ["the child did not end", str(CHILD_SECONDS)]]], {"fired": 0, "raised": 0}
     lines = [json.loads(line) for line in done.stdout.splitlines() if line[:1] in (b"[", b"{")]
     if not lines or not isinstance(lines[-1], dict):
         return [[library, "?", "?", ["the child ended", str(done.returncode)]]], {"fired": 0, "raised": 0}

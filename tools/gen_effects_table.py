@@ -18,6 +18,8 @@ A row is "module uses hash name name ...", sorted. The uses:
     t  it is a class: what a call returns is of it
     d  s holds for a dict of attributes only: what is set by name (slots) runs code that is not pure
     a  n and c hold only if all arguments are plain, and all that is in them
+    e  an enumeration: called with a plain value, it gives one of its members, which all code shares
+    g  reading any attribute of an object runs nothing (what s says of its state holds)
     v  a value: all uses are pure if all that it gets is plain, or a value; and then so is it
 A capital letter: only if all classes of the file have q. After them, for s: ":KEY" if what the state has under that
 key must be plain, "::KEY" if all that is in it must be, "!KEY" if it must not be there; a number is an item of a
@@ -40,7 +42,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, Iterator
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from effects import SPECIAL, Graph, constructor, defining, entries_method, entries_new  # noqa: E402
+from effects import (  # noqa: E402
+    SPECIAL, Graph, constructor, defining, entries_method, entries_new, enumeration, getters)
 
 FOLDER = pathlib.Path(__file__).parent.parent / "data" / "effects"
 ITEMS = ("__setitem__", "append", "extend", "add")
@@ -84,7 +87,7 @@ def modules_of(library: str) -> Iterator[types.ModuleType]:
     if top is None:
         sys.exit(f"{library} can't be imported")
     yield top
-    todo = [top]
+    seen, todo = {library}, [top]
     while todo:
         package = todo.pop()
         for _, name, is_package in pkgutil.iter_modules(getattr(package, "__path__", []), package.__name__ + "."):
@@ -93,9 +96,14 @@ def modules_of(library: str) -> Iterator[types.ModuleType]:
             module = import_quietly(name)
             if module is None:
                 continue
+            seen.add(name)
             yield module
             if is_package:
                 todo.append(module)
+    for name, module in sorted(sys.modules.items()):  # parts of native modules have no files: torch._C._nn
+        if name.startswith(library + ".") and name not in seen and isinstance(module, types.ModuleType):
+            if getattr(module, "__file__", None) is None and not hasattr(module, "__path__"):
+                yield module
 
 
 def names_of(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
@@ -174,6 +182,9 @@ class Judge:
         def method(name: str) -> list[Any]:
             return entries_method(kind, name, True, self.natives)
 
+        members = enumeration(kind, self.natives)
+        if members is not None:
+            return "te" if self.ask("e", members) == "e" else ""
         metaclass, _ = defining(type(kind), "__getattribute__")
         if metaclass is not type or defining(type(kind), "__getattr__")[0] is not None:
             return ""
@@ -190,6 +201,10 @@ class Judge:
                     setters[name] = f"a descriptor sets {name}"
         text = "t" + self.ask("n", entries_new(kind, self.natives) + method("__del__"))
         text += self.ask_state(method("__setstate__"), lookup, method("__setattr__"), setters)
+        fields = self.fields
+        if letter_of_state(text):
+            text += "g" if self.ask("g", getters(kind)) == "g" else ""
+        self.fields = fields
         text += self.plain_arguments(kind)
         text += self.ask("i", sum((method(name) for name in ITEMS), []))
         text += self.ask("k", method("__hash__") + method("__eq__"))
@@ -198,12 +213,16 @@ class Judge:
         return text + self.fields
 
 
+def letter_of_state(uses: str) -> bool:
+    return "s" in uses.lower()
+
+
 def rows_of(judge: Judge, module: types.ModuleType) -> list[str]:
     groups: dict[str, list[str]] = {}
     bodies: dict[str, set[str]] = {}
     for name, thing in names_of(module):
         uses = judge.uses(thing, f"{module.__name__}.{name}")
-        if not set(uses.split(":")[0].split("!")[0].lower()) & set("nscv"):
+        if not set(uses.split(":")[0].split("!")[0].lower()) & set("nscve"):
             continue
         groups.setdefault(uses, []).append(name)
         bodies.setdefault(uses, set()).update(judge.bodies)

@@ -229,7 +229,16 @@ static bool is_joblib_array(const pel_pickled *object, const pel_made *made) {
 
 /* A name that libraries define, of code that only computes as long as all that it gets is plain. */
 static bool is_value_name(const pel_pickled *global) {
-    return global->kind == PEL_P_GLOBAL && !global->global->is_computed && effects_of(global->global).is_value;
+    if (global->kind != PEL_P_GLOBAL || global->global->is_computed) return false;
+    pel_effects effects = effects_of(global->global);
+    return effects.is_value || effects.is_enum;
+}
+
+/* A member of an enumeration, which all code shares. */
+static bool is_member(const pel_pickled *object) {
+    if (object->kind != PEL_P_CALL && object->kind != PEL_P_NEW) return false;
+    const pel_pickled *class = callable_of(object);
+    return class->kind == PEL_P_GLOBAL && !class->global->is_computed && effects_of(class->global).is_enum;
 }
 
 /* The result of such a name, or an object of a class of that kind. */
@@ -455,6 +464,8 @@ static pel_judged judge_getattr(const pel_pickled *call) {
     const pel_pickled *of = pel_pickled_argument(call, 0), *name = pel_pickled_argument(call, 1);
     if (!of || !name || name->kind != PEL_P_STR || pel_str_starts(name->text, PEL_STR("__")))
         return danger("calls", "");
+    pel_made made = pel_made_of(of);
+    if (made.kind == PEL_MADE_OBJECT && pel_made_effects(&made).has_no_getters) return NOTE; /* a method, mostly */
     if (of->kind != PEL_P_GLOBAL || of->global->is_computed)
         return suspect("calls-unknown", "reading an attribute may run code");
     if (kind_of(of->global) == PEL_NAME_HOT) return danger("calls", "");
@@ -719,6 +730,7 @@ pel_judged pel_judge_state(const pel_pickled *object) {
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_PLAIN) return NOTE; /* raises: they have no attributes */
     uint32_t budget = MAX_LOOKED;
+    if (is_member(object)) return danger("changes", "other code uses it");
     if (is_value(object)) return is_plain(object, true, 0, &budget) ? NOTE : suspect("state", unusual);
     bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len, ignored = false;
     if (pel_str_is(made.name, "dtype") && pel_str_is(made.module, "numpy") && !is_usual_dtype(object, 0, &ignored))

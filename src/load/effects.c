@@ -78,6 +78,8 @@ static void read_uses(pel_str uses, pel_effects *out) {
         const char *at = strchr(letters, is_capital ? letter - 'A' + 'a' : letter);
         if (letter == 't') out->is_class = true;
         if (letter == 'v') out->is_value = true;
+        if (letter == 'e') out->is_enum = true;
+        if (letter == 'g') out->has_no_getters = true;
         if (letter == 'a') out->needs_plain_arguments = true;
         if (letter == 'd') out->is_without_slots = true;
         if (!at || !*at) continue;

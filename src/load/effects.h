@@ -19,6 +19,8 @@ typedef struct pel_effects {
     bool is_module_known; /* the library's table has the module: importing it is what the library does */
     bool is_class;
     bool is_value; /* whatever is done with it: it only computes if all that it gets is plain, and then so is it */
+    bool is_enum;  /* called with a plain value, it gives one of its members, which all code shares */
+    bool has_no_getters;        /* reading an attribute of an object runs nothing */
     bool needs_plain_arguments; /* calls, and what makes one: it calls methods of its arguments */
     bool is_without_slots;      /* a state: only as a dict of attributes, as setters are not pure */
     uint8_t pure;               /* a bit for each use without an effect */

@@ -204,6 +204,9 @@ static bool is_hot(pel_str target, bool is_expression) {
     if (!dot) return start && pel_str_starts(rest, PEL_STR("__")) && pel_effect_of_method(rest) > PEL_EFFECT_UNKNOWN;
     pel_str module = pel_str_cut(rest, 0, dot - 1), name = pel_str_from(rest, dot);
     if (!name.len || is_like_module(rest, module, name, is_expression)) return false;
+    if (pel_is_everyday(rest)) return false;      /* test.txt: no module has that name */
+    bool is_own = pel_str_is(module, "builtins"); /* getattr( of a text that is evaluated gets what that has */
+    if (!is_own && pel_is_library(rest) && pel_effect_of(rest) == PEL_EFFECT_NONE) return false;
     return pel_effect_of(rest) > PEL_EFFECT_UNKNOWN || pel_judge_name(module, name, &ignored) == PEL_NAME_HOT;
 }
 

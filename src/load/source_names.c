@@ -149,7 +149,7 @@ static const struct {
       "is_floating_point "
       "set_default_dtype Size Generator device dtype finfo iinfo manual_seed strided from_numpy as_tensor autograd "
       "is_complex complex polar view_as_complex view_as_real outer rand randn randint randn_like rand_like randperm "
-      "multinomial normal bernoulli empty_strided __version__" },
+      "multinomial normal bernoulli empty_strided compile __version__" },
     { PEL_EFFECT_NONE, "numpy",
       "ndarray float32 float64 int32 int64 bool_ uint8 int8 inf nan pi newaxis dtype generic" },
     { PEL_EFFECT_NONE, "transformers.configuration_utils", "PretrainedConfig PreTrainedConfig" },
@@ -190,6 +190,13 @@ static bool has_word(const char *words, pel_str word) {
     return false;
 }
 
+/* Modules whose names are everyday words, with all names that they have in any Python. */
+static const struct {
+    const char *module, *names;
+} everyday[] = {
+#include "load/module_names.inc"
+};
+
 static pel_str first_part(pel_str dotted) {
     const char *dot = dotted.len ? memchr(dotted.ptr, '.', dotted.len) : NULL;
     return pel_str_cut(dotted, 0, dot ? (size_t)(dot - dotted.ptr) : dotted.len);
@@ -229,6 +236,15 @@ static pel_effect through_modules(pel_str dotted) {
             return PEL_EFFECT_CODE;
     }
     return PEL_EFFECT_NONE;
+}
+
+bool pel_is_everyday(pel_str dotted) {
+    pel_str top = first_part(dotted),
+            name = first_part(pel_str_from(dotted, top.len < dotted.len ? top.len + 1 : top.len));
+    for (size_t i = 0; name.len && i < PEL_COUNT(everyday); i++)
+        if (pel_str_is(top, everyday[i].module))
+            return !has_word(everyday[i].names, name) && !pel_str_starts(name, PEL_STR("test_"));
+    return false;
 }
 
 pel_effect pel_effect_of(pel_str dotted) {

@@ -27,6 +27,8 @@ const char *pel_effect_kind(pel_effect effect);
 pel_effect pel_effect_of(pel_str dotted);
 /* Whether a module is of a library that the lists know: importing it does what the library does. */
 bool pel_is_library(pel_str module);
+/* "test.txt", "platform.gpu": a module of Python has that name, but nothing in it is called so. */
+bool pel_is_everyday(pel_str dotted);
 /* Whether a name is that of a module: as a value, it leads to all that the module imports. */
 bool pel_is_whole_module(pel_str dotted);
 /* Of a method whose object is not known, by its name alone. */

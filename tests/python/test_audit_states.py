@@ -45,6 +45,12 @@ TREE = ("sklearn.tree._tree", "Tree")
 CSR = ("scipy.sparse._csr", "csr_matrix")
 LSTM = ("torch.nn.modules.rnn", "LSTM")
 CONFIG = ("transformers.models.bert.configuration_bert", "BertConfig")
+MEMBER = ("torch.distributed.checkpoint.metadata", "_MEM_FORMAT_ENCODING")
+PROPERTIES = ("torch.distributed.checkpoint.metadata", "TensorProperties")
+INDEX = ("torch.distributed.checkpoint.metadata", "MetadataIndex")
+LAZY = ("torch.nn.modules.linear", "LazyLinear")
+HANDLE = ("torch.utils.hooks", "RemovableHandle")
+HOOK = ("torch.nn.modules.module", "_WrappedHook")
 BITS = call("numpy.random._pickle", "__bit_generator_ctor", text("MT19937"))
 SEEDS = (b"cnumpy.random.bit_generator\n__pyx_unpickle_SeedSequence\n(cnumpy.random.bit_generator\nSeedSequence\n"
          b"J\xa2\xa3\xea\x03NtR")
@@ -75,10 +81,33 @@ SUSPICIOUS = {
     "seeds_as_a_list": SEEDS + b"](" + RELU + b"eb",
     "names_are_mapped": new(*CONFIG, table(attribute_map=table(__setstate__=text("x")), x=RELU) + b"b"),
     "lstm_with_a_namespace": new(*LSTM, table(_all_weights=b"]" + namespace(format=RELU) + b"a") + b"b"),
+    "member_by_an_object": call(*MEMBER, namespace(a=RELU)),
+    "format_that_compares": new(*PROPERTIES, b"(NNN" + namespace(__eq__=RELU) + b"Ntb"),
+    "format_as_a_list": new(*PROPERTIES, b"](NNN" + call(*MEMBER, b"K\x00") + b"Neb"),
+    "key_of_an_object": b"}" + new(*INDEX, table(fqn=new("evil", "Thing")) + b"b") + b"Ns",
+    "attribute_of_an_object": call("__builtin__", "getattr", new("evil", "Thing"), text("x")),
+    "attribute_that_computes": call("__builtin__", "getattr", new("pathlib", "PosixPath"), text("parent")),
+    "handle_of_an_object": new(*HANDLE, b"(N" + namespace(a=RELU) + b"Ntb"),
+    "handle_that_iterates": new(*HANDLE, b"(NK\x01" + new("evil", "Thing") + b"tb"),
+    "hook_that_asks": new(*HOOK, table(hook=RELU, with_module=new("evil", "Thing")) + b"b"),
+    "partial_of_an_iterable": call("functools", "partial", RELU) + b"(" + RELU + new("evil", "Thing") + b"}Ntb",
     "bits_without_memory": new("numpy.random._pcg64", "PCG64", b"}b"),
+}
+DANGEROUS = {
+    "member_gets_a_state": call(*MEMBER, b"K\x00") + table(_value_=b"K\x05") + b"b",
+    "method_is_called": call("__builtin__", "getattr", new(*LAZY), text("_lazy_load_hook")) + b")R",
+    "special_attribute": call("__builtin__", "getattr", new(*LAZY), text("__class__")),
 }
 HARMLESS = {
     "tree": tree(ARRAY),
+    "member": call(*MEMBER, b"K\x00"),
+    "properties": new(*PROPERTIES, b"(NNN" + call(*MEMBER, b"K\x00") + b"Ntb"),
+    "key": b"}" + new(*INDEX, table(fqn=text("a"), offset=b"N", index=b"N") + b"b") + b"Ns",
+    "method": call("__builtin__", "getattr", new(*LAZY), text("_lazy_load_hook")),
+    "handle": new(*HANDLE, b"(NK\x01Ntb"),
+    "hook": new(*HOOK, table(hook=RELU, with_module=b"\x89") + b"b"),
+    "partial": call("functools", "partial", RELU) + b"(" + RELU + b")}}tb",
+    "native_function": b"ctorch._C._nn\ngelu\n",
     "optimizer": new(*SGD, table(state=b"ccollections\ndefaultdict\nc__builtin__\ndict\n\x85R", param_groups=b"](}e")
                      + b"b"),
     "sparse": new(*CSR, table(_shape=b"K\x01K\x01\x86", data=ARRAY) + b"b"),
@@ -103,6 +132,14 @@ def test_unusual_state_is_suspicious(tmp_path: pathlib.Path, name: str) -> None:
     path.write_bytes(b"\x80\x02" + SUSPICIOUS[name] + b".")
     verdict, out = verdict_of(path)
     assert verdict == "suspicious", out
+
+
+@pytest.mark.parametrize("name", DANGEROUS)
+def test_what_all_code_shares_is_not_changed(tmp_path: pathlib.Path, name: str) -> None:
+    path = tmp_path / "state.pkl"
+    path.write_bytes(b"\x80\x02" + DANGEROUS[name] + b".")
+    verdict, out = verdict_of(path)
+    assert verdict == "dangerous", out
 
 
 @pytest.mark.parametrize("name", HARMLESS)

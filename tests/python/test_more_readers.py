@@ -124,6 +124,7 @@ def test_distributed_checkpoint(pellucid, tmp_path):
     assert loaded.keys() == {f"model.{name}" for name in wanted}
     assert all(torch.equal(loaded[f"model.{name}"], value) for name, value in wanted.items())
     assert verdict(pellucid, next((tmp_path / "dcp").glob("*.distcp"))) == ("harmless", set())
+    assert verdict(pellucid, tmp_path / "dcp" / ".metadata")[0] == "harmless"
 
 
 def test_archives_in_a_row(pellucid, tmp_path):
