@@ -454,19 +454,31 @@ static bool run_view(pel_ctx *ctx, void (*body)(pel_ctx *, void *), view_call *c
     return done;
 }
 
-static void audit_broken_body(pel_ctx *ctx, void *arg) { pel_audit_loaded(ctx, arg); }
+typedef struct broken_call {
+    pel_audit *audit;
+    pel_buf said;
+} broken_call;
+
+static void audit_broken_body(pel_ctx *ctx, void *arg) {
+    broken_call *call = arg;
+    call->said = pel_buf_in(ctx);
+    pel_audit_loaded(ctx, call->audit);
+    pel_audit_line(call->audit, &call->said);
+}
 
 /* A file that has no tree may still do something: what was read before the fault is judged, and the error says so. */
 static pel_verdict audit_broken(pel_ctx *ctx, pel_audit *audit, pel_error *error) {
-    pel_err ignored;
+    pel_err why;
+    broken_call call = { .audit = audit };
     audit->is_broken = true;
     audit->fault = (pel_err){ .code = error->code, .at = error->offset };
     memcpy(audit->fault.what, error->message, sizeof audit->fault.what);
-    if (!pel_attempt(ctx, audit_broken_body, audit, &ignored)) return PEL_BROKEN;
+    if (!pel_attempt(ctx, audit_broken_body, &call, &why)) {
+        if (why.code == PEL_E_MEMORY) pel_give_error(&why, (pel_str){ "", 0 }, error);
+        return PEL_BROKEN;
+    }
     if (audit->verdict != PEL_DANGEROUS && audit->verdict != PEL_SUSPICIOUS) return audit->verdict;
-    pel_buf said = pel_buf_in(ctx);
-    pel_audit_line(audit, &said);
-    pel_str line = pel_buf_str(&said);
+    pel_str line = pel_buf_str(&call.said);
     size_t used = strlen(error->message);
     snprintf(error->message + used, sizeof error->message - used, "; %.*s", (int)line.len - 1, line.ptr);
     return audit->verdict;
