@@ -221,6 +221,7 @@ static const struct {
     { .is_by_ranges = pel_is_pickle_in, .load = pel_load_torch_legacy },
     { .is_by_ranges = pel_is_hdf5_behind, .load_ranges = pel_load_hdf5 },
     { .is_by_ranges = is_onnx, .load = pel_load_onnx },
+    { .is_by_ranges = pel_is_core_ml, .load = pel_load_core_ml },
     { .is_by_ranges = is_saved_model, .load = pel_load_saved_model },
     { .is_by_ranges = is_graphdef, .load = pel_load_graphdef },
     { .is_by_ranges = pel_is_tf_fingerprint, .load = pel_load_tf_fingerprint },

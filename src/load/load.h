@@ -64,7 +64,9 @@ void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_graphdef(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Throws PEL_E_UNSUPPORTED: only what it would load is found. */
-void pel_load_core_ml(pel_ctx *ctx, pel_loaded *out, pel_str bytes, uint64_t at);
+void pel_load_core_ml(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* A version, and a field of a number that no other format of this kind has. */
+bool pel_is_core_ml(pel_ctx *ctx, const pel_input *input);
 void pel_load_events(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Checkpoints: an index (a sorted table), and data in files beside it. */
 bool pel_is_tf_index(pel_ctx *ctx, const pel_input *input);

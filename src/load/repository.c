@@ -333,6 +333,20 @@ static bool read_adapter(repository *r, const pel_json_value *root) {
     return true;
 }
 
+/* Manifest.json of a Core ML package: the files that its reader opens, by paths from Data on. */
+static bool read_package(repository *r, const pel_json_value *root) {
+    const pel_json_value *entries = pel_json_get(root, "itemInfoEntries");
+    if (!entries || entries->kind != PEL_J_OBJECT || !pel_json_get(root, "rootModelIdentifier")) return false;
+    for (uint32_t i = 0; i + 1 < entries->items.n; i += 2) {
+        const pel_json_value *path = pel_json_get(entries->items.at[i + 1], "path");
+        if (path && path->kind == PEL_J_STR && pel_is_safe_path(path->text)) continue;
+        pel_find(
+            r->ctx, &r->out->findings, PEL_DANGER, "path", entries->items.at[i]->text, entries->items.at[i + 1]->at,
+            pel_format(r->ctx, "the package has a file %.*s, which leads out of it", PEL_FMT(pel_json_text(path))));
+    }
+    return true;
+}
+
 /* Each of the readers also makes findings, so all of them must run: `is_config` is on the right side of || for that
  * reason. The marks alone make no finding. A notebook has cells instead of settings and is settled first. */
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root) {
@@ -351,6 +365,7 @@ bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, con
     is_config = read_module_list(&r, root) || is_config;
     is_config = read_pipeline(&r, root) || is_config;
     is_config = read_adapter(&r, root) || is_config;
+    is_config = read_package(&r, root) || is_config;
     for (size_t i = 0; i < PEL_COUNT(marks); i++) is_config = is_config || pel_json_get(root, marks[i]);
     is_config = find_targets(ctx, out, root, 0) || is_config;
     if (!is_config) return false;

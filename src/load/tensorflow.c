@@ -255,11 +255,6 @@ static void judge_asset(pel_ctx *ctx, pel_loaded *out, pel_proto asset) {
 }
 
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
-    pel_proto_field top;
-    for (pel_proto again = { .bytes = bytes }; pel_proto_next(ctx, &again, &top);) { /* Core ML begins the same way */
-        if (top.number < 200) continue;
-        pel_load_core_ml(ctx, out, bytes, top.at);
-    }
     out->format = PEL_STR("TensorFlow SavedModel");
     graph g = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '/') };
     g.builder.network->roles_unknown = false; /* variables say whether they are trained */

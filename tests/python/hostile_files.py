@@ -1236,7 +1236,6 @@ EXPECT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("java.ser", "r.rds"), ("unknown", "serialized objects of other languages: no loader of models opens them")
     ),
-    **dict.fromkeys(("core_ml", "mlpackage"), ("unknown", "no reader yet")),
     "seven.7z": ("unknown", "an archive under its own name, whose content is not listed: it must be unpacked first"),
     **dict.fromkeys(
         ("docker", "makefile", "mlproject", "package_json", "shell", "vscode"),
