@@ -89,6 +89,7 @@ static const cli_option options[] = {
     { 0, "prove", NULL, "compare the ATen calls of both forwards for all sizes, too", NULL },
     { 0, "device", "meta", "of a model too large to run: without values, compared by its ATen calls", NULL },
     { 0, "config", NULL, "build it in other sizes, too: those that can change become fields of a Config", NULL },
+    { 0, "shapes", "none|few|all", "shapes in comments, as every run showed them (default none)", "none few all" },
     { 0, "no-strict", NULL, "write the skeleton even if it differs from the model", NULL },
     { 'v', "verbose", NULL, "show every check, not one line for all", NULL },
     { 0, "save-trace", "FILE", "keep the log of the runs", NULL },
@@ -126,6 +127,12 @@ const cli_command cli_cmd_skeleton = {
              "its parameters and recorded on tensors without values. The skeleton is compared by structure:\n"
              "both make the same ATen calls with the same arguments, at several sizes, in train mode and\n"
              "with gradients too. Its header says so: no value was computed.\n"
+             "\n"
+             "--shapes=few writes the shapes of tensors into comments: of inputs, after reshapes and\n"
+             "products, of results; all: wherever they are known. The skeleton runs on all recorded inputs.\n"
+             "A size that never changed is a number. One that did is a symbol that was right every\n"
+             "time: a name of the author's, a size of the model's inputs (B; T; H, W), or a size that the function\n"
+             "was given (small letters). H/8 says that 8 divides H. In --shapes=all, * is a size with no name.\n"
              "\n"
              "-- python SCRIPT.py runs a script as it is and watches which models it calls. The\n"
              "skeleton is of the largest one, with the inputs that the script gave it; --list shows\n"

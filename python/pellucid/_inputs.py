@@ -160,7 +160,7 @@ def _rises_from_zero(t: torch.Tensor) -> bool:
 
 # ---- other sizes ----
 
-def _resized(t: torch.Tensor, dim: int, size: int, seed: int) -> torch.Tensor:
+def resized(t: torch.Tensor, dim: int, size: int, seed: int) -> torch.Tensor:
     """Cut, or lengthened by shuffled pieces of itself; positions go on counting."""
     have = t.shape[dim]
     values = t.detach()
@@ -215,7 +215,7 @@ def _is_list_of_tensors(value: Any) -> bool:
 
 def _with_first_dimension(t: torch.Tensor, size: int, target: int, seed: int) -> torch.Tensor:
     fits = _strided(t) and t.dim() and t.shape[0] == size
-    return _resized(t, 0, target, seed) if fits else copy_tensor(t)
+    return resized(t, 0, target, seed) if fits else copy_tensor(t)
 
 
 def _resized_list(samples: list[torch.Tensor], target: int, seed: int) -> list[torch.Tensor]:
@@ -341,7 +341,7 @@ def other_length(inputs: Inputs, step: int, seed: int = 13, grid: int | None = N
             def change(t: torch.Tensor, size: tuple[int, int] = size) -> torch.Tensor:
                 if not _strided(t) or t.dim() < 2 or t.shape[-2:] != (height, width):
                     return copy_tensor(t)
-                return _resized(_resized(t, t.dim() - 1, size[1], seed), t.dim() - 2, size[0], seed + 1)
+                return resized(resized(t, t.dim() - 1, size[1], seed), t.dim() - 2, size[0], seed + 1)
 
             yield map_values(inputs, change)
         return
@@ -369,7 +369,7 @@ def _with_lengths(inputs: Inputs, lengths: dict[int, int], seed: int, only_dim: 
         last = t.dim() if not t.is_floating_point() or t.dim() in (2, 4) or only_dim == t.dim() - 1 else t.dim() - 1
         for dim in range(1, last):
             if t.shape[dim] in lengths and (only_dim is None or dim == only_dim):
-                result = _resized(result, dim, lengths[t.shape[dim]], seed + dim)
+                result = resized(result, dim, lengths[t.shape[dim]], seed + dim)
         return result
 
     yield map_values(inputs, change)

@@ -79,6 +79,8 @@ def make_parser() -> Parser:
                          help="meta: without values, of a model too large to run; compared by its calls of ATen")
     command.add_argument("--config", action="store_true",
                          help="build the model in other sizes, too: those that can change become fields of a Config")
+    command.add_argument("--shapes", choices=("none", "few", "all"), default="none",
+                         help="shapes in comments, as every run showed them; few: where a reader asks for them (none)")
     command.add_argument("--dump", metavar="PASS", choices=("config",),
                          help="of a trace: the program after a pass; config: which numbers --config found to be what")
     command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
@@ -186,6 +188,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         made = make_skeleton(options, subject, [] if options.given_only else None, progress)
         give_values(options, subject, made, progress)
         dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
+        made.add_shapes(options.shapes)
     if options.dump:
         sys.stdout.write(dump + "\n")
         return FINE if made.report.good else FOUND
@@ -257,6 +260,7 @@ def _finish_script(options: argparse.Namespace, watch: Any, path: str) -> tuple[
     with row.as_called(), stdout_kept(), Progress() as progress:
         more = [] if options.given_only else row.further_calls() or None
         made = make_skeleton(options, subject, more, progress)
+        made.add_shapes(options.shapes)
         return write_skeleton(options, subject, made)
 
 

@@ -53,6 +53,28 @@ class Skeleton(Result):
     given: list[Inputs] = field(repr=False, default_factory=list)  # what was recorded, and one sample of it
     # (tensor, dimension) of the inputs that the model was seen to take in other sizes, by the name of the check
     varied: dict[str, list[tuple[int, int]]] = field(repr=False, default_factory=dict)
+    # what was recorded or compared in one call each, with the mode: True for train
+    calls: list[tuple[Inputs, bool]] = field(repr=False, default_factory=list)
+
+    def add_shapes(self, level: str = "few") -> None:
+        """Comments with the shapes that the skeleton's own runs showed: "few", or "all" that are known."""
+        from ._shapes import LEVELS, watched, with_shapes
+        from ._state import RandomState
+        if level not in LEVELS:
+            raise ValueError(f"shapes are one of {', '.join(LEVELS)}, not {level!r}")
+        if level == "none":
+            return
+        if not self.calls:
+            self.report.remarks.append("no shapes: the calls that were recorded can't be made again")
+            return
+        random = RandomState()
+        try:
+            watch = watched(self.source, self.root, self.model.state_dict(), self.calls, self.varied)
+            self.source = with_shapes(self.source, watch, level)
+        except Exception as error:  # the skeleton is as good without them
+            self.report.remarks.append(f"no shapes: {type(error).__name__}: {error}"[:300])
+        finally:
+            random.restore()
 
     def prove(self) -> Answer:
         """Compares the ATen calls of both forwards on symbolic sizes; the answer is in the report and in the header."""
@@ -169,7 +191,8 @@ class Attempt:
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type | str] = (),
              strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
-             verified: bool | str | None = None, prove: bool = False, device: str | None = None) -> Skeleton:
+             verified: bool | str | None = None, prove: bool = False, device: str | None = None,
+             shapes: str = "none") -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
     Args:
@@ -187,6 +210,8 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             the header. It takes up to 30 s of CPU, more than the other checks for most models
         device: "meta": of a model too large to run. It is recorded on tensors without values, and compared call by
             call of ATen, not by values; the header says so. `without_weights` builds such a model
+        shapes: "few" puts shapes into comments where a reader asks for them (inputs, after reshapes and products,
+            results), "all" wherever they are known. A size is a number, or a symbol that was right in every run
         progress: by default one line on a terminal or in a notebook; False for none, or a callable that takes
             each step
     """
@@ -202,6 +227,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
         if prove and made.report.good:
             shown("comparing the calls of torch for all sizes")
             made.prove()
+        made.add_shapes(shapes)
         shown.close(closing_line(made, verified))
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
@@ -970,6 +996,9 @@ class Workshop:
         source = with_contract(source, self.report, best.root) if verified else source
         made = Skeleton(source, best.root, self._tree(source), self.report, self.model, best.trace)
         made.given = [call.inputs for call in (*self.recorded[:1], *([self.single] if self.single else []))]
+        made.calls = [(call.inputs, self.model.training == (call.mode == "given"))
+                      for call in (*self.recorded, *self.unrecorded.values())
+                      if not call.after and not call.draw and call.label not in self.changes]
         made.varied = {label: self._varied(label) for label in ("other batch", "other length")}
         return made
 
