@@ -62,9 +62,9 @@ bool pel_proto_find(pel_ctx *ctx, pel_proto message, uint32_t number, pel_proto_
 }
 
 /* From field to field: what lies in them is not asked for. */
-bool pel_proto_scan(pel_ctx *ctx, const pel_input *input, uint32_t kinds[8]) {
+bool pel_proto_scan(pel_ctx *ctx, const pel_input *input, pel_proto_top *top) {
     enum { LONGEST_HEAD = 20 }; /* two numbers of ten bytes */
-    memset(kinds, 0, 8 * sizeof *kinds);
+    *top = (pel_proto_top){ 0 };
     for (uint64_t at = 0; at < input->size;) {
         uint64_t rest = input->size - at, used = 0, tag, size = 0;
         pel_str head = pel_input_view(ctx, input, at, rest < LONGEST_HEAD ? rest : LONGEST_HEAD);
@@ -83,7 +83,8 @@ bool pel_proto_scan(pel_ctx *ctx, const pel_input *input, uint32_t kinds[8]) {
         default: return false;
         }
         if (size > rest - used) return false;
-        if (tag >> 3 < 32) kinds[tag & 7] |= 1u << (tag >> 3);
+        if (tag >> 3 < 32) top->kinds[tag & 7] |= 1u << (tag >> 3);
+        if (tag >> 3 > top->highest) top->highest = (uint32_t)(tag >> 3);
         at += used + size;
     }
     return input->size > 0;

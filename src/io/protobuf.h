@@ -33,8 +33,14 @@ bool pel_proto_packed(pel_ctx *ctx, const pel_proto_field *field, uint64_t *at, 
 /* The first field of that number in a message; false if there is none. */
 bool pel_proto_find(pel_ctx *ctx, pel_proto message, uint32_t number, pel_proto_field *field);
 
-/* Whether bytes are fields from start to end; kinds: which numbers below 32 occur with which wire types, as bit sets.
- */
-bool pel_proto_scan(pel_ctx *ctx, const pel_input *input, uint32_t kinds[8]);
+/* The fields at the top of a message: which numbers below 32 occur with which wire types, as bit sets, and the highest
+ * number of all. */
+typedef struct pel_proto_top {
+    uint32_t kinds[8];
+    uint32_t highest;
+} pel_proto_top;
+
+/* Whether bytes are fields from start to end. Reads what is between the contents of the fields, not these. */
+bool pel_proto_scan(pel_ctx *ctx, const pel_input *input, pel_proto_top *top);
 
 #endif

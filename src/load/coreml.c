@@ -64,29 +64,10 @@ static void judge_model(pel_ctx *ctx, pel_loaded *out, pel_proto model, int dept
 
 #define FIRST_KIND 200 /* of the fields that hold the model itself */
 
-typedef struct top_fields {
-    const pel_input *input;
-    bool has_version, has_kind;
-} top_fields;
-
-static void read_top(pel_ctx *ctx, void *arg) {
-    top_fields *top = arg;
-    pel_proto model = { .bytes = pel_input_whole(ctx, top->input) };
-    pel_proto_field field;
-    while (pel_proto_next(ctx, &model, &field)) {
-        top->has_version |= field.number == 1 && field.wire == PEL_WIRE_NUMBER;
-        top->has_kind |= field.number >= FIRST_KIND;
-    }
-}
-
+/* A version, and one of the fields that hold a model. */
 bool pel_is_core_ml(pel_ctx *ctx, const pel_input *input) {
-    uint32_t ignored[8];
-    top_fields top = { .input = input };
-    pel_err why;
-    if (!input->near || !pel_proto_scan(ctx, input, ignored)) return false;
-    bool is_read = pel_attempt(ctx, read_top, &top, &why);
-    if (!is_read && why.code == PEL_E_MEMORY) pel_throw(ctx, why.code, why.at, "%s", why.what);
-    return is_read && top.has_version && top.has_kind;
+    pel_proto_top top;
+    return pel_proto_scan(ctx, input, &top) && top.kinds[PEL_WIRE_NUMBER] >> 1 & 1 && top.highest >= FIRST_KIND;
 }
 
 void pel_load_core_ml(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {

@@ -222,8 +222,7 @@ void pel_look_behind(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint
 bool pel_load_zip_row(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input) {
     uint64_t *ends, start = 0;
     /* under another name, somebody would open one of them and take it for the whole */
-    uint32_t n =
-        input->near && pel_ends_folded(name, ".distcp") ? pel_zip_row(ctx, pel_input_whole(ctx, input), &ends) : 0;
+    uint32_t n = pel_ends_folded(name, ".distcp") ? pel_zip_row(ctx, pel_input_whole(ctx, input), &ends) : 0;
     for (uint32_t i = 0; i < n; start = ends[i++]) {
         pel_input part = pel_input_part(ctx, input, start, ends[i] - start);
         inner_file *inner = pel_new(ctx, inner_file);

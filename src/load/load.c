@@ -178,17 +178,22 @@ static void load_tar(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes
 /* Protocol buffers have no mark: which fields there are at the top must tell. */
 static bool has_fields(pel_ctx *ctx, const pel_input *input, pel_wire wire, uint32_t number, pel_wire other_wire,
                        uint32_t other) {
-    uint32_t kinds[8];
-    return pel_proto_scan(ctx, input, kinds) && kinds[wire] >> number & 1 && kinds[other_wire] >> other & 1;
+    pel_proto_top top;
+    return pel_proto_scan(ctx, input, &top) && top.kinds[wire] >> number & 1 && top.kinds[other_wire] >> other & 1;
 }
 
 static bool is_onnx(pel_ctx *ctx, const pel_input *input) {
     return has_fields(ctx, input, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 7) &&
            has_fields(ctx, input, PEL_WIRE_BYTES, 7, PEL_WIRE_BYTES, 8);
 }
+
+/* A version and graphs, and nothing else: other formats begin with a number and a text, too. */
 static bool is_saved_model(pel_ctx *ctx, const pel_input *input) {
-    return has_fields(ctx, input, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 2);
+    pel_proto_top top;
+    return has_fields(ctx, input, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 2) && pel_proto_scan(ctx, input, &top) &&
+           top.highest == 2;
 }
+
 static bool is_graphdef(pel_ctx *ctx, const pel_input *input) {
     /* nodes, the first of which begins with its name */
     return input->size > 4 && pel_input_view(ctx, input, 0, 1).ptr[0] == 0x0A &&

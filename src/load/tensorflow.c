@@ -261,6 +261,7 @@ void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str b
     saved_model m = { .ctx = ctx, .out = out, .builder = &g.builder };
     pel_proto model = { .bytes = bytes };
     pel_proto_field meta, field, node;
+    bool has_graph = false;
     read_index(&m);
     while (pel_proto_next(ctx, &model, &meta)) {
         if (meta.number != 2 || meta.wire != PEL_WIRE_BYTES) continue;
@@ -270,13 +271,17 @@ void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str b
         while (pel_proto_next(ctx, &parts, &field)) {
             pel_proto objects = pel_proto_of(&field);
             /* of the graph and its functions, what they would do: the objects tell the rest */
-            if (field.number == 2 && field.wire == PEL_WIRE_BYTES) pel_audit_graphdef(ctx, out, objects);
+            if (field.number == 2 && field.wire == PEL_WIRE_BYTES) {
+                pel_audit_graphdef(ctx, out, objects);
+                has_graph = true;
+            }
             if (field.number == 6 && field.wire == PEL_WIRE_BYTES) judge_asset(ctx, out, objects);
             while (field.number == 7 && pel_proto_next(ctx, &objects, &node))
                 if (node.number == 1) pel_push(ctx, &m.objects, pel_proto_of(&node));
         }
         walk_object(&m, 0, (pel_str){ "", 0 }, 0);
     }
+    if (!has_graph) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "like a SavedModel, but it has no graph");
 }
 
 /* ---- checkpoints ---- */
@@ -444,10 +449,11 @@ void pel_load_tf_data(pel_ctx *ctx, pel_loaded *out, pel_str name) {
 
 /* FingerprintDef: five hashes, and a version. */
 bool pel_is_tf_fingerprint(pel_ctx *ctx, const pel_input *input) {
-    uint32_t kinds[8];
-    if (input->size > 1024 || !pel_proto_scan(ctx, input, kinds)) return false;
-    uint32_t hashes = kinds[PEL_WIRE_NUMBER], all = kinds[PEL_WIRE_64] | kinds[PEL_WIRE_32];
-    return !all && (hashes & 6) == 6 && !(hashes & ~(uint32_t)0x3E) && !(kinds[PEL_WIRE_BYTES] & ~(uint32_t)0xC0);
+    pel_proto_top top;
+    if (input->size > 1024 || !pel_proto_scan(ctx, input, &top)) return false;
+    uint32_t hashes = top.kinds[PEL_WIRE_NUMBER], all = top.kinds[PEL_WIRE_64] | top.kinds[PEL_WIRE_32];
+    return top.highest < 32 && !all && (hashes & 6) == 6 && !(hashes & ~(uint32_t)0x3E) &&
+           !(top.kinds[PEL_WIRE_BYTES] & ~(uint32_t)0xC0);
 }
 
 void pel_load_tf_fingerprint(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {

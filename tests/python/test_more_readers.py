@@ -236,3 +236,12 @@ def test_skops(pellucid, tmp_path):
             for name, content in members.items():
                 made.writestr(name, schema if name == "schema.json" else content)
         assert verdict(pellucid, tmp_path / "x.skops")[0] == expected
+
+
+def test_what_only_begins_like_a_saved_model_is_none(pellucid, tmp_path):
+    """A number and a text begin many formats; what has no graph, or fields that a SavedModel has not, is no proof."""
+    for name, content in (("graphless.pb", b"\x08\x01\x12\x00"), ("other.pb", b"\x08\x01\x12\x00\x1a\x01x"),
+                          ("far.pb", b"\x08\x01\x12\x00\xa2\x1f\x00")):
+        (tmp_path / name).write_bytes(content)
+        done = pellucid("audit", tmp_path / name)
+        assert done.code == 2 and "harmless" not in done.out, done.out
