@@ -7,6 +7,7 @@
 #   make nightly  new seeds and samples for everything that generates its cases; SEED=n repeats a run (some hours)
 #   make fuzz     fuzzes the readers: libFuzzer where clang is, a replay of the corpus otherwise; SECONDS=60 each
 #   make format   clang-format over all C;  make lint: format, layers and file sizes, changing nothing
+#   make web      the page without installation: build-web/pellucid.html (emscripten and node-acorn, of Debian)
 #   make site     builds the documentation into build/site (mkdocs-material, in .venv)
 #   make cross    compiles library and program for musl, aarch64, macOS and Windows (zig, from PyPI)
 #   make wheels   Linux wheels for every Python that is here, repaired and tried in empty environments
@@ -28,7 +29,7 @@ SCRATCH := $(CURDIR)/build-scratch
 IN_ENV := mkdir -p "$(SCRATCH)" && PATH="$(BIN):$$PATH" TMPDIR="$(SCRATCH)" XDG_CACHE_HOME="$(SCRATCH)/cache" \
     PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
 
-.PHONY: demo test slow nightly bench zoo fuzz format lint docs site cross wheels dev asan clean env env-torch env-zoo
+.PHONY: demo test slow nightly bench zoo fuzz format lint docs site web cross wheels dev asan clean env env-torch env-zoo
 
 dev: env $(BUILD)/build.ninja
 	@$(IN_ENV) ninja -C $(BUILD) --quiet
@@ -78,6 +79,9 @@ fuzz: env
 # The manual page, from the tables of the subcommands.
 docs: dev
 	@$(BUILD)/pellucid help --man > docs/pellucid.1
+
+web: env
+	@$(IN_ENV) $(PY) tools/web.py
 
 cross: env
 	@$(IN_ENV) $(PY) tools/cross.py

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-C_FOLDERS = ("include", "src", "cli", "ext", "tests", "fuzz")
+C_FOLDERS = ("include", "src", "cli", "ext", "web", "tests", "fuzz")
 LINES_MAX = 1500
 COLUMNS_MAX = 120  # clang-format sees to the C files
 SHAPED = "src/trace"  # where these hold:
