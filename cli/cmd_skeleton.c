@@ -102,7 +102,7 @@ static const cli_option options[] = {
 
 const cli_command cli_cmd_skeleton = {
     .name = "skeleton",
-    .operands = "SPEC|TRACE|FILE.pt2|-- python SCRIPT.py [ARG...]",
+    .operands = "SPEC|TRACE|FILE|-- python SCRIPT [ARG...]",
     .summary = "record a running model and write the program that ran",
     .about = "Builds the model that SPEC names, runs it under a recorder and writes one file that\n"
              "imports torch alone: the author's classes and names, without what did not run.\n"

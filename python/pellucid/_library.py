@@ -360,8 +360,10 @@ def _made_by(factory: Any) -> Any:
     """What the factory of a field makes: a display of constants can be made here and now, for it does nothing else."""
     if factory in (list, dict, set):
         return factory
-    code = getattr(factory, "__code__", None)
-    if not isinstance(factory, types.FunctionType) or code.co_names or code.co_freevars or code.co_varnames:
+    if not isinstance(factory, types.FunctionType):
+        return dataclasses.field
+    code = factory.__code__
+    if code.co_names or code.co_freevars or code.co_varnames:
         return dataclasses.field
     made = factory()
     return made if type(made) in (list, dict, set) and made else dataclasses.field

@@ -69,6 +69,31 @@ class Bases(Fields):
 
 
 _problems = []
+DEEPEST, MOST = 100, 100000  # a configuration that a person wrote has less
+
+
+def is_readable(value):
+    """Whether value can be walked: it does not hold itself, nor unfold to more than memory. Not recursive itself."""
+    waiting, n = [(value, 0)], 0
+    while waiting:
+        part, depth = waiting.pop()
+        if _pellucid.is_symbol(part) or not isinstance(part, (dict, list, tuple)):
+            continue
+        n += 1
+        if depth > DEEPEST or n > MOST:
+            return False
+        for item in part.values() if isinstance(part, dict) else part:
+            waiting.append((item, depth + 1))
+    return True
+
+
+def may_describe(name, value):
+    """A dict or list that can be read; of one that can't, a row says so if it is a dict."""
+    if is_readable(value):
+        return True
+    if isinstance(value, dict):
+        _problems.append((name, name, 'it nests too deep to be read as a configuration'))
+    return False
 
 
 def data_of(space):
@@ -78,7 +103,7 @@ def data_of(space):
         key: value
         for key, value in space.items()
         if not key.startswith('__') and key != '_base_' and not _pellucid.is_symbol(value)
-        if not isinstance(value, code)
+        if not isinstance(value, code) and may_describe(key, value)
     }
 
 
