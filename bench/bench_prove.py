@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""What `--prove` shows of the zoo's models, and which of their skeletons torch.export takes.
+"""What `--prove` shows of the zoo's models.
 
     bench/bench_prove.py --sample 60            a random sample (the same for the same --rotate)
     bench/bench_prove.py --only 'hf/bert'       names that match
-    bench/bench_prove.py --export --sample 20   torch.export of the original and of the skeleton instead
     bench/bench_prove.py --texts DIR            keep the skeletons there, and take those that are there as they are
     bench/bench_prove.py --summary FILE         the figures of a run
 
@@ -79,36 +78,6 @@ def proof_of(name: str, _: str | None) -> dict[str, Any]:
             "kind": answer.kind, "evidence": answer.evidence, "sizes": sizes}
 
 
-def export_of(name: str, _: str | None) -> dict[str, Any]:
-    """Whether torch.export takes the original and the skeleton, sizes as they are and free."""
-    import torch
-    limited()
-    zoo_tool.announce("skeleton")
-    made, facts = made_of(name)
-    row: dict[str, Any] = {"name": name, "checks": {}, **facts}
-    args, kwargs = made.given[0]
-    for how in ("fixed", "free"):
-        for who, module in (("original", made.model), ("skeleton", made.module())):
-            zoo_tool.announce(f"export {who}")
-            sizes = None if how == "fixed" else torch.utils._pytree.tree_map(
-                lambda t: dict.fromkeys(range(t.dim()), torch.export.Dim.AUTO) if isinstance(t, torch.Tensor) else None,
-                (tuple(args), dict(kwargs)))
-            shapes = None if sizes is None else (*sizes[0], *sizes[1].values()) if not kwargs else {
-                **dict(zip(parameters(module), sizes[0])), **sizes[1]}
-            try:
-                torch.export.export(module.eval(), tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
-                row[f"{how} {who}"] = ""
-            except Exception as error:
-                row[f"{how} {who}"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        row[f"{how} fine"] = bool(row[f"{how} original"]) or not row[f"{how} skeleton"]
-    return row
-
-
-def parameters(module: Any) -> list[str]:
-    import inspect
-    return list(inspect.signature(module.forward).parameters)
-
-
 # ---- figures ----
 
 def class_of(row: dict[str, Any]) -> tuple[str, str]:
@@ -160,30 +129,11 @@ def print_figures(rows: list[dict[str, Any]]) -> float:
     return free / max(1, len(rows))
 
 
-def print_exports(rows: list[dict[str, Any]]) -> float:
-    ran = [row for row in rows if "fixed fine" in row]
-    shares = []
-    for how in ("fixed", "free"):
-        taken = [row for row in ran if not row[f"{how} original"]]
-        fine = [row for row in taken if row[f"{how} fine"]]
-        print(f"torch.export, sizes {how}: takes {len(taken)} of {len(rows)} originals, "
-              f"and {len(fine)} of their skeletons")
-        for row in taken:
-            if row not in fine:
-                print(f"        {row['name']}: {row[f'{how} skeleton'][:200]}")
-        shares.append(len(fine) / max(1, len(taken)))
-    for row in rows:
-        if row not in ran:
-            print(f"        {row['name']}: {row.get('stage')}: {row.get('error')}")
-    return min(shares)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, metavar="N", help="this many, chosen at random")
     parser.add_argument("--rotate", default="prove", metavar="TEXT", help="another text, another sample")
     parser.add_argument("--only", metavar="REGEX", help="names that match")
-    parser.add_argument("--export", action="store_true", help="torch.export instead of the proof")
     parser.add_argument("--summary", metavar="FILE", help="print the figures of FILE, run nothing")
     parser.add_argument("--out", metavar="FILE", help="add the rows to FILE")
     parser.add_argument("--texts", metavar="DIR", help="skeletons are kept there, and taken from there")
@@ -199,7 +149,7 @@ def main() -> int:
         return 0
     else:
         rows = measured(zoo_tool.choose(OPTIONS))
-    share = (print_exports if rows and any("fixed fine" in row for row in rows) else print_figures)(rows)
+    share = print_figures(rows)
     return 4 if share < OPTIONS.at_least else 0
 
 
@@ -208,13 +158,12 @@ def measured(names: list[str]) -> list[dict[str, Any]]:
     rows = []
     try:
         for name in names:
-            row = zoo_tool.run_limited(name, OPTIONS, export_of if OPTIONS.export else proof_of)
+            row = zoo_tool.run_limited(name, OPTIONS, proof_of)
             rows.append(row)
             if OPTIONS.out:
                 with open(OPTIONS.out, "a", encoding="utf-8") as out:
                     print(json.dumps(row), file=out)
-            said = ("fine" if row.get("fixed fine") and row.get("free fine") else "not fine") if OPTIONS.export \
-                else ": ".join(filter(None, class_of(row)))
+            said = ": ".join(filter(None, class_of(row)))
             print(f"{name:40} {row.get('making_s', 0):6.1f} {row.get('proving_s', 0):6.1f} s  {said[:150]}", flush=True)
     finally:
         referees.close()

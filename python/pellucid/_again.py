@@ -35,6 +35,7 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
                   full: bool | None = None, module: str | None = None, root: str = "", draws: bool = False,
                   progress: Callable[[str], None] | None = None) -> Report:
     """draws: the model is known to draw random numbers, so other ones are tried, too."""
+    from . import _traced
     inputs = given(model, args, kwargs)
     contract = read_contract(source)
     root = root or (contract["root"] if contract else _last_class(source))
@@ -46,6 +47,7 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
         work.record_given(inputs)
         work.drew |= draws
         work.record_more(None)
+        _traced.asked_again(work, contract)
         work.progress("verifying")
         work.state.restore()
         devices = work._devices(source)

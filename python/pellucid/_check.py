@@ -330,6 +330,20 @@ def seed_all(seed: int) -> None:
         sys.modules["numpy"].random.seed(seed % 2**32)
 
 
+@contextlib.contextmanager
+def as_traced(wanted: bool = True) -> Iterator[None]:
+    """Models and skeletons are told that torch.export traces them: they ask torch.compiler.is_compiling()."""
+    flags = ("_is_compiling_flag", "_is_exporting_flag") if wanted else ()
+    before = {flag: getattr(torch.compiler, flag) for flag in flags if hasattr(torch.compiler, flag)}
+    try:
+        for flag in before:
+            setattr(torch.compiler, flag, True)
+        yield
+    finally:
+        for flag, value in before.items():
+            setattr(torch.compiler, flag, value)
+
+
 class Generators:
     """torch's, Python's and numpy's, from when they were seeded."""
 
@@ -844,7 +858,7 @@ def play(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, 
         set_modes(module, call["modes"])
         torch.set_num_threads(call["threads"])
         state = Generators(call["seed"])
-        with torch.set_grad_enabled(call["grad"]):
+        with torch.set_grad_enabled(call["grad"]), as_traced(call.get("traced", False)):
             result = module(*args, **kwargs)
         generators = state.moved()
         results.append(result)

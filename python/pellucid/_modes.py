@@ -7,6 +7,7 @@ needs none. The referee enters train mode by train() and eval mode by eval(), so
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable
 
 import torch
@@ -97,3 +98,24 @@ def known_records() -> list[str]:
     from torch.utils import _pytree
     return [f"pytree {kind.__module__}.{kind.__qualname__}" for kind in getattr(_pytree, "SUPPORTED_NODES", ())
             if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
+
+
+def known_operators() -> list[str]:
+    """Operators that Python's functions of one file were registered for with torch.library: "operator torch.ops.a.b",
+    the schema, and where its functions begin: for values, for none, what is kept for gradients, gradients. Those that
+    change what they get, or are something else on some device, are not among them."""
+    from torch._library import custom_ops
+    found = []
+    for name, made in list(getattr(custom_ops, "OPDEFS", {}).items()):
+        try:
+            parts = [made._init_fn, made._abstract_fn, made._setup_context_fn, made._backward_fn]
+            codes = [getattr(inspect.unwrap(part), "__code__", None) if part else None for part in parts]
+            plain = set(made._backend_fns) <= {None} and not made._vmap_fn and not made._torch_dispatch_fns
+            whole = all(code is not None or part is None for code, part in zip(codes, parts))
+            files = {code.co_filename for code in codes if code}
+            if plain and whole and len(files) == 1 and "!" not in made._schema:
+                lines = [str(code.co_firstlineno if code else 0) for code in codes]
+                found.append("\n".join(["operator torch.ops." + name.replace("::", "."), made._schema, *lines]))
+        except AttributeError:  # another torch: nothing is known of it
+            continue
+    return found

@@ -129,7 +129,8 @@ class Skeleton(Result):
 class Call:
     """One call to record or compare. `mode`: "given", or the other one of train and eval. `after`: the inputs of a call
     that comes before it, of models that keep something from one to the next. `draw`: which random numbers it gets.
-    `outer`: what the whole model gets, where the call is of a part of it."""
+    `outer`: what the whole model gets, where the call is of a part of it. `traced`: the model is told that torch.export
+    traces it."""
 
     label: str
     inputs: Inputs
@@ -138,6 +139,7 @@ class Call:
     after: Inputs | None = None
     draw: int = 0
     outer: Inputs | None = None
+    traced: bool = False
 
     @property
     def seed(self) -> int:
@@ -149,7 +151,8 @@ class Plan:
     """How the next text is written. `work`: with which recording. `as_calls`: functions (file, line) that are written
     as the calls of torch that they made. `guards`: assertions at the top of the root's forward, condition -> message.
     `rounds`: of recording more. `attempts`: that are left with this recording. `warm`: the caches to be emptied before
-    each recording after a first call, a tuple for each way that was not tried yet; None: the model as it was given."""
+    each recording after a first call, a tuple for each way that was not tried yet; None: the model as it was given.
+    `traced`: whether it was asked if the path of torch.export must be recorded."""
 
     work: Workshop
     as_calls: list[tuple[str, int]] = field(default_factory=list)
@@ -157,9 +160,11 @@ class Plan:
     rounds: int = ROUNDS
     attempts: int = ATTEMPTS
     warm: list[tuple[Any, ...]] | None = None
+    traced: bool = False
 
     def begin(self, work: Workshop) -> None:
         self.work, self.as_calls, self.guards, self.rounds, self.attempts = work, [], {}, ROUNDS, ATTEMPTS
+        self.traced = False
 
 
 @dataclass
@@ -558,7 +563,7 @@ class Workshop:
         if not self.records and self.recorded_result is not None:
             self.recorded.append(call)
             return
-        with torch.set_grad_enabled(call.grad), self.stand_ins.installed():
+        with torch.set_grad_enabled(call.grad), self.stand_ins.installed(), _check.as_traced(call.traced):
             if call.after:
                 self._call(self.stand_ins.model, call.after)
             _check.seed_all(call.seed)
@@ -645,14 +650,17 @@ class Workshop:
 
     def played(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
         """The call made on the original as it is now."""
-        from . import _inputs
+        from . import _check, _inputs
         args, kwargs = _inputs.copied(call.inputs)
         if what.get("buffers"):
             what["before"] = self.state.kept_parameters(self.model)
-        if what.get("events"):  # compiled code tells none
-            with self.stand_ins.installed():
-                return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
-        return play_original(self.model, name, args, kwargs, grad=call.grad, seed=call.seed, **what)[0]
+        if call.traced:
+            what["traced"] = True
+        with _check.as_traced(call.traced):
+            if what.get("events"):  # compiled code tells none
+                with self.stand_ins.installed():
+                    return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
+            return play_original(self.model, name, args, kwargs, grad=call.grad, seed=call.seed, **what)[0]
 
     def _play(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
         with self.run_of(call) as start:
@@ -998,7 +1006,7 @@ class Workshop:
         made.given = [call.inputs for call in (*self.recorded[:1], *([self.single] if self.single else []))]
         made.calls = [(call.inputs, self.model.training == (call.mode == "given"))
                       for call in (*self.recorded, *self.unrecorded.values())
-                      if not call.after and not call.draw and call.label not in self.changes]
+                      if not call.after and not call.draw and not call.traced and call.label not in self.changes]
         made.varied = {label: self._varied(label) for label in ("other batch", "other length")}
         return made
 
@@ -1117,6 +1125,28 @@ class Workshop:
         plan.begin(self)
         return f"a second call is not recorded: {_reason(attempt)}"
 
+    def _record_traced(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
+        """torch.export takes the original and not the skeleton, for the original asks who runs it: both answers are
+        recorded. A text that nothing speaks against stays the better one."""
+        from . import _traced
+        if plan.traced or not attempt.rank[1] or not self.may_record or not self.makes_calls or self.slow:
+            return None
+        plan.traced = True
+        if not _traced.is_missed(self, attempt):
+            return None
+        taken = _traced.compare(self)
+        for call in taken:
+            self._record(call)
+        return "recorded as torch.export runs it: it can't follow what callers run" if taken else None
+
+    def _forget_traced(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
+        from . import _traced
+        if attempt.rank[1] or not best.rank[1] or not any(call.traced for call in self.recorded):
+            return None
+        _traced.forget(self)
+        self.report.remarks.append(f"torch.export takes the model and not this file: {_reason(attempt)}"[:300])
+        return f"not recorded as torch.export runs it: {_reason(attempt)}"
+
     def _record_missing(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
         """Records the calls that came by a path which no recorded run took, and those of other sizes for which what
         straight lines have by example did not hold. Another length takes their place as evidence. A value that the
@@ -1211,11 +1241,12 @@ class Workshop:
         return made if self.shortcuts is not None else self._shorter(made)
 
     def _write(self, without: list[tuple[str, int]]) -> tuple[str, str, bytes]:
-        from ._modes import known_records, plain_train
+        from ._modes import known_operators, known_records, plain_train
         from ._pellucid import synthesise
         trace = self.recorder.log_bytes()
         if self.class_facts is None:
-            self.class_facts = plain_train(self.model, self.state.restore) + known_records()
+            self.class_facts = [*plain_train(self.model, self.state.restore), *known_records(),
+                                *known_operators()]
         source, root, self.report.synthesis = synthesise(trace, without, self.class_facts)
         return source, root, trace
 
@@ -1252,8 +1283,9 @@ class Workshop:
         return tree(self.model).with_source(source)
 
 
-RULES_OF_RETREAT = (Workshop._record_missing, Workshop._drop_shortcuts, Workshop._write_as_calls, Workshop._assert_it,
-                    Workshop._forget_next_call, Workshop._record_warm)
+RULES_OF_RETREAT = (Workshop._forget_traced, Workshop._record_missing, Workshop._drop_shortcuts,
+                    Workshop._write_as_calls, Workshop._assert_it, Workshop._forget_next_call, Workshop._record_traced,
+                    Workshop._record_warm)
 
 
 def _next_plan(plan: Plan, attempt: Attempt, best: Attempt, rules: Sequence[Callable[..., str | None]]) -> str | None:

@@ -68,8 +68,8 @@ REFUSE, NAME = "refuse", "name"
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of check. `when`: always (part of another run, or free), default, full (only with
-    --verify=full), prove (only with --prove).
+    """One kind of check. `when`: always (part of another run, or free), default, needed (by some models), full (only
+    with --verify=full), prove (only with --prove).
     `silent`: what follows where the skeleton gave something else; `loud`: what follows where it raised. refuse: the
     skeleton is not handed out. name: the header names it as not covered. `phrase`: how the header puts it."""
 
@@ -126,6 +126,8 @@ RULES = {rule.name: rule for rule in (
     Rule("float64", "to(torch.float64), inputs too", "default", REFUSE, NAME, "float64"),
     Rule("device", "meta device: where each factory call puts its result", "default", NAME, NAME,
          "devices of new tensors"),
+    Rule("traced", "torch.compiler.is_compiling() and is_exporting() say yes, where that was recorded", "needed",
+         REFUSE, NAME, "the path that torch.export takes"),
     Rule("deepcopy", "copy.deepcopy of the skeleton", "full", REFUSE, NAME, "deepcopy"),
     Rule("requires_grad_", "requires_grad_(False), gradients on", "full", REFUSE, NAME, "requires_grad_"),
     Rule("half", "half(), inputs too", "full", REFUSE, NAME, "float16"),

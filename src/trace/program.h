@@ -25,6 +25,7 @@ typedef struct pel_program_function {
     bool is_property, is_static, is_classmethod;
     PEL_VEC(pel_id) activations; /* its lanes */
     bool dead;                   /* nothing calls it any more */
+    pel_nodes after;             /* statements of the file that follow it */
 } pel_program_function;
 
 /* An attribute of self that methods of a class read and that is neither child, parameter nor buffer:
@@ -62,12 +63,35 @@ typedef struct pel_global {
     pel_node *value;
 } pel_global;
 
+/* What an operator that an author gave torch.library is made of: functions of one file. */
+typedef enum pel_operator_part {
+    PEL_OPERATOR_KERNEL,
+    PEL_OPERATOR_FAKE, /* for tensors without values */
+    PEL_OPERATOR_SETUP,
+    PEL_OPERATOR_BACKWARD,
+    PEL_N_OPERATOR_PARTS,
+} pel_operator_part;
+
+/* Such an operator: the output registers it again, under a name of its own. */
+typedef struct pel_operator {
+    pel_str path; /* torch.ops.namespace.name */
+    pel_str schema;
+    pel_name name;                        /* of its function in the output */
+    pel_id code;                          /* of its kernel */
+    uint32_t lines[PEL_N_OPERATOR_PARTS]; /* of the file, where they begin; 0: there is none */
+} pel_operator;
+
 /* A method that its module registers as a forward hook of another one. */
 typedef struct pel_registration {
     pel_id owner, module;
     pel_name method;
     bool before, with_kwargs;
 } pel_registration;
+
+typedef struct pel_registered {
+    pel_map hooked; /* module of torch's with forward hooks -> the class that stands for it */
+    PEL_VEC(pel_registration) registrations;
+} pel_registered;
 
 /* A function whose text proved wrong: the one that begins in a line of a file. */
 typedef struct pel_retreat {
@@ -80,7 +104,8 @@ typedef struct pel_known {
     PEL_VEC(pel_retreat)
     retreats; /* one step back for each: to a straight line, to one without calls, to its callers */
     /* Classes, as module.qualname, whose own train() does what nn.Module's does; with "eval " in front, of which that
-     * is so in eval mode; with "pytree ", records that torch's trees of values know. */
+     * is so in eval mode; with "pytree ", records that torch's trees of values know. And operators that authors
+     * registered: "operator torch.ops.namespace.name", schema, and the lines of their parts, a line of text each. */
     PEL_VEC(pel_str) class_facts;
 } pel_known;
 
@@ -100,8 +125,8 @@ typedef struct pel_program {
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
     PEL_VEC(pel_program_class *) classes;
     PEL_VEC(pel_global) globals;
-    pel_map hooked; /* module of torch's with forward hooks -> the class that stands for it */
-    PEL_VEC(pel_registration) registrations;
+    PEL_VEC(pel_operator) operators;
+    pel_registered hooks;
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
     PEL_VEC(pel_id) embedded;   /* tensors whose elements stand at the end of the file */
@@ -149,6 +174,8 @@ const pel_node *pel_author_builds(pel_ctx *ctx, const pel_program *program, pel_
 
 /* The row of an author's class, which is new if nothing asked for it before. */
 pel_program_class *pel_class_row(pel_ctx *ctx, pel_program *program, pel_id class);
+/* The row of an operator, new or not; NULL: how it was made is not known. code: of its kernel. */
+pel_operator *pel_operator_row(pel_ctx *ctx, pel_program *program, pel_str path, pel_id code);
 /* wish, or wish_2 ...: a name that no function and no class of the file has. */
 pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish);
 

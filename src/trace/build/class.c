@@ -18,8 +18,9 @@ static pel_node *statement(pel_builder *b, const pel_registration *row, pel_node
 
 /* The number-th hook that a module registers; NULL: it has less. */
 static const pel_registration *registration_of(const pel_builder *b, pel_id owner, uint32_t number) {
-    for (uint32_t i = 0; i < b->program->registrations.n; i++)
-        if (b->program->registrations.at[i].owner == owner && !number--) return &b->program->registrations.at[i];
+    for (uint32_t i = 0; i < b->program->hooks.registrations.n; i++)
+        if (b->program->hooks.registrations.at[i].owner == owner && !number--)
+            return &b->program->hooks.registrations.at[i];
     return NULL;
 }
 
@@ -53,13 +54,13 @@ static pel_nodes common_statements(pel_builder *b, const pel_program_class *clas
 }
 
 void pel_register_hooks(pel_builder *b, const pel_program_class *class, pel_nodes *body) {
-    pel_nodes made = b->program->registrations.n ? common_statements(b, class) : (pel_nodes){ 0 };
+    pel_nodes made = b->program->hooks.registrations.n ? common_statements(b, class) : (pel_nodes){ 0 };
     for (uint32_t i = 0; i < made.n; i++) pel_nodes_push(b->ctx, body, made.at[i]);
 }
 
 void pel_register_other_hooks(pel_builder *b, pel_nodes *body) {
-    for (uint32_t i = 0; i < b->program->registrations.n; i++) {
-        const pel_registration *row = &b->program->registrations.at[i];
+    for (uint32_t i = 0; i < b->program->hooks.registrations.n; i++) {
+        const pel_registration *row = &b->program->hooks.registrations.at[i];
         const pel_log_module *owner = pel_module_at(b->log, row->owner), *module = pel_module_at(b->log, row->module);
         const pel_program_class *class = pel_map_pointer(&b->class_of, owner->class);
         if (class && common_statements(b, class).n) continue;

@@ -343,7 +343,7 @@ pel_node *pel_torch_module_call(pel_builder *b, pel_id module) {
     const pel_log_module *row = pel_module_at(b->log, module);
     pel_str path = pel_class_at(b->log, row->class)->path;
     pel_node *made = pel_building_call(b, path, (pel_nodes){ 0 });
-    const pel_program_class *hooked = pel_map_pointer(&b->program->hooked, module);
+    const pel_program_class *hooked = pel_map_pointer(&b->program->hooks.hooked, module);
     if (hooked) made->Call.func = pel_make_name(b->ctx, hooked->name, PEL_Load);
     pel_container kind = pel_container_kind(b->log, row->class);
     if (kind)

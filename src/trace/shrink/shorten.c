@@ -608,17 +608,20 @@ static void inline_calls(void *arg, pel_node **slot) {
 
 static void recount(shortener *s) {
     s->uses = (pel_map){ 0 };
-    for (uint32_t i = 0; i < s->program->functions.n; i++)
-        if (!s->program->functions.at[i]->dead && s->program->functions.at[i]->def)
-            count_uses(s, &s->program->functions.at[i]->def);
+    for (uint32_t i = 0; i < s->program->functions.n; i++) {
+        pel_program_function *function = s->program->functions.at[i];
+        if (function->dead || !function->def) continue;
+        count_uses(s, &function->def);
+        for (uint32_t k = 0; k < function->after.n; k++) count_uses(s, &function->after.at[k]);
+    }
     for (uint32_t i = 0; i < s->program->classes.n; i++)
         if (s->program->classes.at[i]->def) count_uses(s, &s->program->classes.at[i]->def);
     for (pel_id code = 1; code < s->log->codes.n; code++) { /* constructors will name what instances hold */
         pel_node *name = pel_map_pointer(&s->program->held, code);
         if (name) count_uses(s, &name);
     }
-    for (uint32_t i = 0; i < s->program->registrations.n; i++) { /* and register these */
-        pel_node *name = pel_make_name(s->ctx, s->program->registrations.at[i].method, PEL_Load);
+    for (uint32_t i = 0; i < s->program->hooks.registrations.n; i++) { /* and register these */
+        pel_node *name = pel_make_name(s->ctx, s->program->hooks.registrations.at[i].method, PEL_Load);
         count_uses(s, &name);
     }
 }

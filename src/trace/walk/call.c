@@ -606,6 +606,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     if (!known) known = call_on_parts(w, front, &c);
     if (known) return known;
     pel_call_autograd(w, front, &c);
+    pel_call_operator(w, front, &c);
     if (pel_on_records(w, &c.kids)) { /* they are written whole: what their methods do is not looked at */
         pel_forget_kids(w, &c.kids);
         c.kids.n = 0;

@@ -47,8 +47,6 @@ void pel_note_sharing(pel_walk *w);
 /* ---- walk/outside.c ---- */
 /* Of logging, casts and nn.Identity only a value is left: that value. NULL: the call is none of these. */
 pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c);
-/* Function.apply(x): the class is written as the author has it, so what ran inside is not looked at. */
-void pel_call_autograd(pel_walk *w, pel_front front, pel_call_site *c);
 /* Writes the call as it stands, with its arguments. */
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c);
 /* The same, after what can be said better: properties by getattr, partials, modules that are not in the tree. */
@@ -62,5 +60,12 @@ void pel_mark_bound(pel_walk *w, pel_id callee, pel_group *group);
 void pel_mark_bound_here(pel_walk *w, pel_front front, const pel_call_site *c);
 /* The same for all that ran; and what is called from outside keeps its signature. */
 void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children);
+
+/* ---- walk/kept.c ---- */
+/* Function.apply(x): the class is written as the author has it, so what ran inside is not looked at. */
+void pel_call_autograd(pel_walk *w, pel_front front, pel_call_site *c);
+bool pel_is_autograd(const pel_walk *w, const pel_call_site *c);
+/* The same of an operator that an author registered with torch.library. */
+void pel_call_operator(pel_walk *w, pel_front front, pel_call_site *c);
 
 #endif

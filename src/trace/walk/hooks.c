@@ -667,19 +667,19 @@ static void note_registration(pel_synth *s, const pel_hook *hook) {
     while (group && group->instead) group = group->instead;
     if (!group || !group->function) return;
     pel_registration made = { hook->owner, hook->module, group->function->name, hook->before, hook->kwargs != 0 };
-    for (uint32_t i = 0; i < s->program->registrations.n; i++) {
-        const pel_registration *other = &s->program->registrations.at[i];
+    for (uint32_t i = 0; i < s->program->hooks.registrations.n; i++) {
+        const pel_registration *other = &s->program->hooks.registrations.at[i];
         if (other->owner == made.owner && other->module == made.module && other->method == made.method &&
             other->before == made.before)
             return;
     }
-    pel_push(s->ctx, &s->program->registrations, made);
+    pel_push(s->ctx, &s->program->hooks.registrations, made);
 }
 
 /* The log has no forward of torch's own classes, so a hook without a forward belongs to such a module; any other one is
  * refused. Modules of one class with the same hooks share what is written. */
 void pel_write_hooked(pel_synth *s) {
-    s->program->registrations.n = 0;
+    s->program->hooks.registrations.n = 0;
     for (uint32_t i = 0; i < s->hooks.all.n; i++)
         if (s->hooks.all.at[i]->owner) note_registration(s, s->hooks.all.at[i]);
     typedef struct made {
@@ -692,7 +692,7 @@ void pel_write_hooked(pel_synth *s) {
         const pel_hook *hook = s->hooks.all.at[i];
         const pel_log_module *module = pel_module_at(s->log, hook->module);
         if (hook->forward || hook->owner || !s->group_of[hook->activation] ||
-            pel_map_has(&s->program->hooked, hook->module))
+            pel_map_has(&s->program->hooks.hooked, hook->module))
             continue;
         if (pel_class_at(s->log, module->class)->kind != PEL_CLASS_TORCH_MODULE)
             cannot(s, hook, "the forward that it belongs to was not seen");
@@ -714,6 +714,6 @@ void pel_write_hooked(pel_synth *s) {
             pel_push(s->ctx, &s->program->classes, row);
             pel_push(s->ctx, &done, ((made){ list, row, module->class }));
         }
-        pel_map_set(s->ctx, &s->program->hooked, hook->module, PEL_KEY(row));
+        pel_map_set(s->ctx, &s->program->hooks.hooked, hook->module, PEL_KEY(row));
     }
 }

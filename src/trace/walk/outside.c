@@ -64,53 +64,6 @@ pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c) {
     return c->args[0].val;
 }
 
-/* ---- functions of autograd ---- */
-
-static bool is_autograd(const pel_walk *w, const pel_call_site *c) {
-    if (!c->base) return false;
-    const pel_value *base = pel_value_at(w->log, c->base->at[0]);
-    return base->kind == PEL_V_CLASS && pel_class_at(w->log, base->class)->kind == PEL_CLASS_AUTOGRAD;
-}
-
-/* scan = Scan.apply, and then scan(x): Scan.apply(x), whatever held it. */
-static void name_apply(pel_walk *w, pel_front front, pel_call_site *c) {
-    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
-    if (callee->kind != PEL_V_METHOD || !pel_all_same(w, front, c->callee)) return;
-    const pel_value *class = pel_value_at(w->log, callee->items[0]), *function = pel_value_at(w->log, callee->items[1]);
-    if (class->kind != PEL_V_CLASS || pel_class_at(w->log, class->class)->kind != PEL_CLASS_AUTOGRAD) return;
-    if (function->kind != PEL_V_LIBRARY || !pel_str_ends(function->text, PEL_STR(".apply"))) return;
-    pel_node *name = pel_make_name(w->ctx, pel_class_row(w->ctx, w->s->program, class->class)->name, PEL_Load);
-    pel_val *base = pel_val_constant(w, front, name, PEL_WHY_LIBRARY);
-    for (uint32_t i = 0; i < front.n; i++) base->at[i] = callee->items[0];
-    c->base = base;
-    pel_node *apply = pel_make_attribute(w->ctx, base->text, pel_intern_c(w->ctx, "apply"), PEL_Load);
-    c->func = pel_val_constant(w, front, apply, PEL_WHY_LIBRARY);
-    memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
-    c->node = pel_shallow(w, c->node);
-    c->node->Call.func = c->func->text;
-}
-
-/* Whether a forward ran while a call did. What an activation calls follows it in the log. */
-static bool ran_modules(const pel_walk *w, const pel_kids *kids) {
-    for (uint32_t i = 0; i < kids->n; i++) {
-        pel_id first = kids->at[i].activation;
-        for (pel_id id = first + 1; id < w->log->activations.n && w->log->activations.at[id].parent >= first; id++)
-            if (pel_runs_module(w->s, id)) return true;
-    }
-    return false;
-}
-
-/* A class for torch.autograd is kept as its author wrote it, with methods that were never recorded. So it can't call
- * what is not: the modules of a reversible network, which it runs forward and backward again. */
-void pel_call_autograd(pel_walk *w, pel_front front, pel_call_site *c) {
-    name_apply(w, front, c);
-    if (!is_autograd(w, c)) return;
-    if (ran_modules(w, &c->kids)) pel_lost(w, c->node, "an autograd.Function that runs modules");
-    pel_forget_kids(w, &c->kids);
-    c->kids.n = 0;
-    pel_class_row(w->ctx, w->s->program, pel_value_at(w->log, c->base->at[0])->class);
-}
-
 /* ---- the text ---- */
 
 static bool all_constants(const pel_parts *parts) {
@@ -362,7 +315,7 @@ static nature nature_of(pel_walk *w, pel_front front, const pel_call_site *c, co
         ask_modules(w, front, c, &out);
     if (c->base && !out.pure && callee->kind != PEL_V_MODULE) ask_method(w, front, c, &out);
     ask_owner(w, c, callee, &out);
-    if (is_autograd(w, c)) out.pure = true;
+    if (pel_is_autograd(w, c)) out.pure = true;
     ask_callbacks(w, c, callee, &out);
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) {
         if (out.dynamic) pel_lost(w, c->node, "a cache answered here, and the function behind it never ran");
@@ -523,7 +476,7 @@ static const pel_taint *of_constants(pel_walk *w, pel_front front, const pel_cal
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     pel_val *val = c->val;
-    if (callee->kind == PEL_V_LIBRARY && pel_is_foreign_operator(callee->text))
+    if (callee->kind == PEL_V_LIBRARY && pel_is_foreign_operator(callee->text) && c->func->text->kind != PEL_Name)
         pel_lost(w, c->node, "%.*s is an operator that torch does not bring", PEL_FMT(callee->text));
     val->text = plain_call_text(w, front, c, callee);
     val->lost = c->func->lost;

@@ -188,6 +188,11 @@ static void reach(writer *w, pel_name name) {
                 pel_uses_at(NULL, def, pel_intern_c(w->ctx, PEL_EMBEDDED)).reads; /* it calls what stands at the end */
     pel_nodes_push(w->ctx, late ? &w->late : &w->body, def);
     if (is_class) register_record(w, w->program->classes.at[row]);
+    pel_nodes after = is_class || is_global ? (pel_nodes){ 0 } : w->program->functions.at[row]->after;
+    for (uint32_t i = 0; i < after.n; i++) {
+        reach_names(w, &after.at[i]);
+        pel_nodes_push(w->ctx, &w->body, after.at[i]);
+    }
     w->depth--;
 }
 
@@ -216,15 +221,22 @@ static void find_question(void *arg, pel_node **slot) {
     pel_each_child(*slot, find_question, arg);
 }
 
+/* Whether a test asks by itself who runs it. */
+static void find_tracer(void *arg, pel_node **slot) {
+    *(bool *)arg |= (*slot)->kind == PEL_Attribute && pel_name_is((*slot)->Attribute.attr, "is_compiling");
+    pel_each_child(*slot, find_tracer, arg);
+}
+
 static pel_node *unless_traced(writer *w, pel_node *test) {
     if (test->kind == PEL_BoolOp && test->BoolOp.op == PEL_And) {
         for (uint32_t i = 0; i < test->BoolOp.values.n; i++)
             test->BoolOp.values.at[i] = unless_traced(w, test->BoolOp.values.at[i]);
         return test;
     }
-    bool asks = false;
+    bool asks = false, asks_tracer = false;
     find_question(&asks, &test);
-    if (!asks) return test;
+    find_tracer(&asks_tracer, &test);
+    if (!asks || asks_tracer) return test;
     pel_node *function = pel_library_expression(w->ctx, w->program, PEL_STR("torch.compiler.is_compiling"));
     pel_map_set(w->ctx, &w->used, PEL_KEY(pel_intern_c(w->ctx, "torch")), 1);
     pel_nodes either = pel_nodes_one(w->ctx, pel_make_call(w->ctx, function, (pel_nodes){ 0 }, (pel_nodes){ 0 }));

@@ -264,11 +264,35 @@ static void note_imports(imports *im, pel_nodes body) {
 }
 
 static void keep_helper(imports *im, pel_node *name);
+
+static bool put_dotted(pel_buf *out, const pel_node *node) {
+    if (node->kind == PEL_Name) return pel_put_c(out, node->Name.id->text), true;
+    if (node->kind != PEL_Attribute || !put_dotted(out, node->Attribute.value)) return false;
+    return pel_putf(out, ".%s", node->Attribute.attr->text), true;
+}
 static bool keep_constant(imports *im, const pel_node *name);
+
+/* torch.ops.library.name, of an operator that the output has as a function. */
+static pel_node *operator_meant(const imports *im, const pel_node *node) {
+    pel_buf text = pel_buf_in(im->s->ctx);
+    if (node->kind != PEL_Attribute || !put_dotted(&text, node)) return NULL;
+    pel_str path = pel_buf_str(&text), plain = PEL_STR(".default");
+    if (pel_str_ends(path, plain)) path = pel_str_cut(path, 0, path.len - plain.len);
+    for (uint32_t i = 0; i < im->s->program->operators.n; i++) {
+        const pel_operator *row = &im->s->program->operators.at[i];
+        if (pel_str_eq(row->path, path)) return pel_make_name(im->s->ctx, row->name, PEL_Load);
+    }
+    return NULL;
+}
 
 static void write_imported(void *arg, pel_node **slot) {
     imports *im = arg;
     uint64_t path;
+    pel_node *own = operator_meant(im, *slot);
+    if (own) {
+        *slot = own;
+        return;
+    }
     if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load &&
         pel_map_get(&im->path, PEL_KEY((*slot)->Name.id), &path)) {
         pel_node *made = pel_library_expression(im->s->ctx, im->s->program, pel_name_str((pel_name)(uintptr_t)path));
@@ -301,16 +325,19 @@ static pel_node *finished(imports *im, pel_node *copy) {
     return copy;
 }
 
-static pel_name keep_function(imports *im, const pel_node *def) {
+static pel_program_function *keep_as(imports *im, const pel_node *def, pel_name name) {
     pel_synth *s = im->s;
     pel_program_function *function = pel_new(s->ctx, pel_program_function);
-    *function = (pel_program_function){ .name = pel_unused_name(s->ctx, s->program, def->FunctionDef.name),
-                                        .from_source = true };
+    *function = (pel_program_function){ .name = name, .from_source = true };
     pel_push(s->ctx, &s->program->functions, function);
     pel_map_set(s->ctx, &im->kept, PEL_KEY(def->FunctionDef.name), PEL_KEY(function->name));
     function->def = finished(im, pel_copy(s->ctx, def));
     function->def->FunctionDef.name = function->name;
-    return function->name;
+    return function;
+}
+
+static pel_name keep_function(imports *im, const pel_node *def) {
+    return keep_as(im, def, pel_unused_name(im->s->ctx, im->s->program, def->FunctionDef.name))->name;
 }
 
 static pel_name keep_class(imports *im, const pel_node *def) {
@@ -408,6 +435,97 @@ static pel_node *author_class(pel_synth *s, pel_id class) {
     return finished(&im, def);
 }
 
+/* ---- operators ---- */
+
+static uint32_t first_line(const pel_node *def) {
+    pel_nodes decorators = def->FunctionDef.decorator_list;
+    return decorators.n ? decorators.at[0]->lineno : def->lineno;
+}
+
+/* The function of a file that begins in a line. */
+static const pel_node *function_at(pel_nodes body, uint32_t line) {
+    for (uint32_t i = 0; i < body.n; i++) {
+        const pel_node *node = body.at[i];
+        if (node->kind == PEL_FunctionDef && first_line(node) == line) return node;
+        const pel_node *inside = node->kind == PEL_If ? function_at(node->If.body, line) : NULL;
+        if (inside) return inside;
+    }
+    return NULL;
+}
+
+/* One of the functions that an operator is made of; NULL: it has none, or it is not where it should be. */
+static pel_program_function *keep_part(imports *im, const pel_operator *row, pel_operator_part part) {
+    static const char *const names[] = { [PEL_OPERATOR_KERNEL] = "",
+                                         [PEL_OPERATOR_FAKE] = "_fake",
+                                         [PEL_OPERATOR_SETUP] = "_setup_context",
+                                         [PEL_OPERATOR_BACKWARD] = "_backward" };
+    const pel_node *def = row->lines[part] ? function_at(im->file->Module.body, row->lines[part]) : NULL;
+    if (!def) return NULL;
+    pel_ctx *ctx = im->s->ctx;
+    pel_str wish = pel_format(ctx, "%s%s", row->name->text, names[part]);
+    pel_name name =
+        part == PEL_OPERATOR_KERNEL ? row->name : pel_unused_name(ctx, im->s->program, pel_intern_str(ctx, wish));
+    pel_program_function *function = keep_as(im, def, name);
+    function->def->FunctionDef.decorator_list = (pel_nodes){ 0 };
+    return function;
+}
+
+/* @torch.library.custom_op(__name__.replace(".", "_") + "::name", mutates_args=(), schema="...") */
+static pel_node *registered(pel_synth *s, const pel_operator *row) {
+    pel_ctx *ctx = s->ctx;
+    pel_node *module = pel_make_name(ctx, pel_intern_c(ctx, "__name__"), PEL_Load);
+    pel_nodes dots = pel_nodes_one(ctx, pel_make_text(ctx, PEL_STR(".")));
+    pel_nodes_push(ctx, &dots, pel_make_text(ctx, PEL_STR("_")));
+    module = pel_make_call(ctx, pel_make_attribute(ctx, module, pel_intern_c(ctx, "replace"), PEL_Load), dots,
+                           (pel_nodes){ 0 });
+    pel_node *own = pel_make_text(ctx, pel_format(ctx, "::%s", row->name->text));
+    pel_nodes args = pel_nodes_one(ctx, pel_make_binop(ctx, module, PEL_Add, own)), keywords = { 0 };
+    pel_node *nothing = pel_node_new(ctx, PEL_Tuple);
+    pel_nodes_push(ctx, &keywords, pel_make_keyword(ctx, pel_intern_c(ctx, "mutates_args"), nothing));
+    pel_node *schema = pel_make_text(ctx, row->schema);
+    pel_nodes_push(ctx, &keywords, pel_make_keyword(ctx, pel_intern_c(ctx, "schema"), schema));
+    return pel_make_call(ctx, library(s, "torch.library.custom_op"), args, keywords);
+}
+
+/* name.register_fake(...), and its likes, behind the function. */
+static pel_node *registers(pel_synth *s, const pel_operator *row, const char *method, const pel_program_function *given,
+                           const pel_program_function *setup) {
+    pel_ctx *ctx = s->ctx;
+    pel_node *function = pel_make_name(ctx, row->name, PEL_Load), *statement = pel_node_new(ctx, PEL_Expr);
+    pel_nodes args = pel_nodes_one(ctx, pel_make_name(ctx, given->name, PEL_Load)), keywords = { 0 };
+    if (setup) {
+        pel_node *name = pel_make_name(ctx, setup->name, PEL_Load);
+        pel_nodes_push(ctx, &keywords, pel_make_keyword(ctx, pel_intern_c(ctx, "setup_context"), name));
+    }
+    function = pel_make_attribute(ctx, function, pel_intern_c(ctx, method), PEL_Load);
+    statement->Expr.value = pel_make_call(ctx, function, args, keywords);
+    return statement;
+}
+
+static void write_operators(pel_synth *s) {
+    for (uint32_t i = 0; i < s->program->operators.n; i++) {
+        pel_operator *row = &s->program->operators.at[i];
+        imports im = { .s = s, .file = s->program->authors[row->code].file };
+        if (!im.file) continue; /* the text names what is not there, and is refused */
+        note_imports(&im, im.file->Module.body);
+        pel_program_function *parts[PEL_N_OPERATOR_PARTS];
+        for (int part = 0; part < PEL_N_OPERATOR_PARTS; part++) {
+            im.kept = (pel_map){ 0 };
+            parts[part] = keep_part(&im, row, (pel_operator_part)part);
+        }
+        pel_program_function *kernel = parts[PEL_OPERATOR_KERNEL];
+        if (!kernel) continue;
+        kernel->def->FunctionDef.decorator_list = pel_nodes_one(s->ctx, registered(s, row));
+        const pel_program_function *fake = parts[PEL_OPERATOR_FAKE], *backward = parts[PEL_OPERATOR_BACKWARD];
+        if (fake) pel_nodes_push(s->ctx, &kernel->after, registers(s, row, "register_fake", fake, NULL));
+        if (backward)
+            pel_nodes_push(s->ctx, &kernel->after,
+                           registers(s, row, "register_autograd", backward, parts[PEL_OPERATOR_SETUP]));
+    }
+}
+
+/* ---- records that are named ---- */
+
 /* Whether a result has an object of a class in it. */
 static bool holds(const pel_log *log, pel_id id, pel_id class, int depth) {
     const pel_value *value = pel_value_at(log, id);
@@ -477,6 +595,7 @@ bool pel_pass_classes(pel_synth *s) {
     find_instances(s);
     pel_name_classes(s);
     write_records(s);
+    write_operators(s);
     pel_write_stub(s);
     return true;
 }

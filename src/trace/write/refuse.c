@@ -162,7 +162,8 @@ bool pel_pass_texts(pel_synth *s) {
     if (check_texts(s, &s->reached)) return false;
     pel_program *program = s->program; /* functions were split: what was written of them goes */
     program->functions.n = program->classes.n = program->remarks.n = program->globals.n = 0;
-    program->hooked = (pel_map){ 0 };
+    program->operators.n = 0;
+    program->hooks.hooked = (pel_map){ 0 };
     s->regroup = true;
     return true;
 }

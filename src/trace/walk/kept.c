@@ -1,0 +1,70 @@
+/* What is written as its author has it, with functions that no run shows: autograd functions, operators. */
+#include "trace/walk/call.h"
+
+/* ---- functions of autograd ---- */
+
+bool pel_is_autograd(const pel_walk *w, const pel_call_site *c) {
+    if (!c->base) return false;
+    const pel_value *base = pel_value_at(w->log, c->base->at[0]);
+    return base->kind == PEL_V_CLASS && pel_class_at(w->log, base->class)->kind == PEL_CLASS_AUTOGRAD;
+}
+
+/* scan = Scan.apply, and then scan(x): Scan.apply(x), whatever held it. */
+static void name_apply(pel_walk *w, pel_front front, pel_call_site *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (callee->kind != PEL_V_METHOD || !pel_all_same(w, front, c->callee)) return;
+    const pel_value *class = pel_value_at(w->log, callee->items[0]), *function = pel_value_at(w->log, callee->items[1]);
+    if (class->kind != PEL_V_CLASS || pel_class_at(w->log, class->class)->kind != PEL_CLASS_AUTOGRAD) return;
+    if (function->kind != PEL_V_LIBRARY || !pel_str_ends(function->text, PEL_STR(".apply"))) return;
+    pel_node *name = pel_make_name(w->ctx, pel_class_row(w->ctx, w->s->program, class->class)->name, PEL_Load);
+    pel_val *base = pel_val_constant(w, front, name, PEL_WHY_LIBRARY);
+    for (uint32_t i = 0; i < front.n; i++) base->at[i] = callee->items[0];
+    c->base = base;
+    pel_node *apply = pel_make_attribute(w->ctx, base->text, pel_intern_c(w->ctx, "apply"), PEL_Load);
+    c->func = pel_val_constant(w, front, apply, PEL_WHY_LIBRARY);
+    memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
+    c->node = pel_shallow(w, c->node);
+    c->node->Call.func = c->func->text;
+}
+
+/* Whether a forward ran while a call did. What an activation calls follows it in the log. */
+static bool ran_modules(const pel_walk *w, const pel_kids *kids) {
+    for (uint32_t i = 0; i < kids->n; i++) {
+        pel_id first = kids->at[i].activation;
+        for (pel_id id = first + 1; id < w->log->activations.n && w->log->activations.at[id].parent >= first; id++)
+            if (pel_runs_module(w->s, id)) return true;
+    }
+    return false;
+}
+
+/* A class for torch.autograd is kept as its author wrote it, with methods that were never recorded. So it can't call
+ * what is not: the modules of a reversible network, which it runs forward and backward again. */
+void pel_call_autograd(pel_walk *w, pel_front front, pel_call_site *c) {
+    name_apply(w, front, c);
+    if (!pel_is_autograd(w, c)) return;
+    if (ran_modules(w, &c->kids)) pel_lost(w, c->node, "an autograd.Function that runs modules");
+    pel_forget_kids(w, &c->kids);
+    c->kids.n = 0;
+    pel_class_row(w->ctx, w->s->program, pel_value_at(w->log, c->base->at[0])->class);
+}
+
+/* torch.ops.library.name, of which torch knows nothing where the library is not: a function of the output is registered
+ * for it, with the author's functions for tensors without values and for gradients, which no run shows. */
+void pel_call_operator(pel_walk *w, pel_front front, pel_call_site *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (callee->kind != PEL_V_LIBRARY || !pel_is_foreign_operator(callee->text)) return;
+    if (!pel_all_same(w, front, c->callee) || !c->kids.n || ran_modules(w, &c->kids)) return;
+    pel_str path = callee->text, plain = PEL_STR(".default");
+    if (pel_str_ends(path, plain)) path = pel_str_cut(path, 0, path.len - plain.len);
+    pel_id code = w->log->activations.at[c->kids.at[0].activation].code;
+    const pel_operator *row = pel_operator_row(w->ctx, w->s->program, path, code);
+    if (!row) return;
+    pel_forget_kids(w, &c->kids);
+    c->kids.n = 0;
+    pel_node *name = pel_make_name(w->ctx, row->name, PEL_Load);
+    c->base = NULL;
+    c->func = pel_val_constant(w, front, name, PEL_WHY_LIBRARY);
+    memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
+    c->node = pel_shallow(w, c->node);
+    c->node->Call.func = name;
+}
