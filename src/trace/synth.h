@@ -208,6 +208,7 @@ typedef struct pel_asked {
     bool is_rank_computed;   /* some call leaves out dimensions of size 1: of what is made, sizes decide it */
     bool is_type_open;       /* nor the types of what is in given containers and objects */
     bool trained, evaluated; /* runs in train mode, in eval mode */
+    bool catches;            /* some text catches what another may raise */
 } pel_asked;
 
 typedef struct pel_synth {

@@ -38,6 +38,59 @@ static bool changes_by_name(const pel_straight *x, const pel_activation *activat
     return false;
 }
 
+static bool is_author_s(const pel_straight *x, pel_name name) {
+    for (pel_id code = 1; code < x->log->codes.n; code++)
+        if (x->w->s->authors[code].insns && x->log->codes.at[code].code->name == name) return true;
+    return false;
+}
+
+/* Methods of torch's modules that ask, or call the module. */
+static bool only_asks(pel_name name) {
+    static const char *const names[] = { "forward",       "__call__",     "_call_impl", "_wrapped_call_impl",
+                                         "get_submodule", "get_buffer",   "size",       "get_parameter",
+                                         "_get_name",     "_conv_forward" };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_name_is(name, names[i])) return true;
+    return pel_method_pure(PEL_V_MODULE, name);
+}
+
+/* del layers[i], layers[i] = x: container and index were pushed last. */
+static bool is_item_of_modules(const pel_straight *x, const pel_activation *activation, uint32_t i) {
+    for (uint32_t r = i, n = 0; r > 0 && n < 3; r--) {
+        if (activation->records[r - 1].kind != PEL_R_PUSH) continue;
+        if (pel_is_holder_of_modules(x->log, activation->records[r - 1].value)) return true;
+        n++;
+    }
+    return false;
+}
+
+/* self.layers.append(x), layer.register_forward_hook(f), layer.train(), del layers[0]: no call of torch's shows what
+ * that does to the model. */
+static pel_name changes_module(const pel_straight *x, const pel_activation *activation, uint32_t i, pel_id below) {
+    const pel_record *record = &activation->records[i];
+    const pel_author *author = &x->w->s->authors[activation->code];
+    const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+    if (!insn) return NULL;
+    if (insn->op == PEL_OP_DELETE_SUBSCR || insn->op == PEL_OP_STORE_SUBSCR)
+        return is_item_of_modules(x, activation, i) ? pel_intern_c(x->ctx, "__setitem__") : NULL;
+    if (pel_straight_at(x, below)->kind != PEL_V_MODULE) return NULL;
+    if (record->kind != PEL_R_PUSH || (insn->op != PEL_OP_LOAD_ATTR && insn->op != PEL_OP_LOAD_METHOD)) return NULL;
+    const pel_value *made = pel_straight_at(x, record->value);
+    bool self_on_top = record->value == below; /* LOAD_METHOD leaves the object there */
+    bool is_library =
+        made->kind == PEL_V_METHOD && made->n > 1 && pel_straight_at(x, made->items[1])->kind == PEL_V_LIBRARY;
+    if (!is_library && !(self_on_top && !is_author_s(x, insn->name))) return NULL;
+    return only_asks(insn->name) ? NULL : insn->name;
+}
+
+static const char *what_no_line_has(const pel_straight *x, const pel_activation *activation, uint32_t i, pel_id below) {
+    const char *before = pel_left_by_calls(x->w->s, activation, i);
+    if (before) return before;
+    if (changes_by_name(x, activation, i)) return "it stores or deletes an attribute by its name";
+    pel_name changer = changes_module(x, activation, i, below);
+    return changer ? pel_format(x->ctx, "it calls `%s` of a module, which may change it", changer->text).ptr : NULL;
+}
+
 static uint64_t key_of(access a) { return pel_key2(a.class, PEL_KEY(a.name)); }
 
 /* Whether anything that is not of the line reads what the line stores. */
@@ -64,9 +117,8 @@ const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
             pel_id below = 0;
             access a;
             for (uint32_t i = 0; i < activation->n_records; i++) {
-                const char *before = pel_left_by_calls(x->w->s, activation, i);
-                if (before) return before;
-                if (changes_by_name(x, activation, i)) return "it stores or deletes an attribute by its name";
+                const char *unwritten = what_no_line_has(x, activation, i, below);
+                if (unwritten) return unwritten;
                 if (!is_access(x, activation, i, &below, &a)) continue;
                 if (pel_name_is(a.name, "training")) x->w->s->asked.training = true;
                 if (a.stores) {

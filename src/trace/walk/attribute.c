@@ -245,10 +245,25 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     return pel_finish(w, front, node, val);
 }
 
+/* add = seen.append, map(seen.append, ...): whoever has the method can change the container, at any time. */
+static void note_changer(pel_walk *w, pel_front front, const pel_node *node, const pel_val *base) {
+    bool changes = false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, base->at[i])->kind;
+        changes |= (kind == PEL_V_LIST || kind == PEL_V_DICT || kind == PEL_V_SET) &&
+                   !pel_method_pure(kind, node->Attribute.attr);
+    }
+    if (!changes) return;
+    pel_fill(w, front, node->Attribute.value, base->at, true);
+    if (node->Attribute.value->kind == PEL_Name && pel_is_local(w, node->Attribute.value->Name.id))
+        pel_env_slot(w, node->Attribute.value->Name.id)->taint = &pel_tainted;
+}
+
 pel_val *pel_eval_attribute(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *base = pel_eval(w, front, node->Attribute.value);
     pel_id *values = pel_new_array(w->ctx, front.n + 1u, pel_id);
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, values, &kids);
+    note_changer(w, front, node, base);
     return read_attribute(w, front, node, base, values, &kids);
 }

@@ -44,6 +44,22 @@ bool pel_same_object(const pel_log *log, pel_id a, pel_id b); /* one module, or 
 /* What the function does, or a function that it calls, concerns a variable of the file. */
 void pel_note_sharing(pel_walk *w);
 
+/* ---- walk/lazy.c ---- */
+/* Whether a call makes an iterator whose items depend on data though no argument shows it. */
+bool pel_is_lazy_data(const pel_walk *w, pel_front front, const pel_call_site *c, pel_str path);
+
+/* ---- walk/given_away.c ---- */
+/* list.append(rows, x), shuffle(rows): a call that may do anything does it to what it is given. */
+void pel_note_given_away(pel_walk *w, pel_front front, const pel_call_site *c);
+
+/* ---- walk/ancestry.c ---- */
+/* Whether it asks of a tensor more than that it is one: a Parameter and others are as well. */
+bool pel_asks_kind_of_tensor(const pel_walk *w, pel_front front, const pel_call_site *c, pel_str path);
+/* isinstance(given, Box) that stays in the text. */
+void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path);
+/* layers.append(layer) */
+void pel_refuse_changed_holder(pel_walk *w, pel_front front, const pel_call_site *c);
+
 /* ---- walk/outside.c ---- */
 /* Of logging, casts and nn.Identity only a value is left: that value. NULL: the call is none of these. */
 pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c);

@@ -1,5 +1,5 @@
-/* Calls of what we don't write: of torch, of libraries and classes, of what can't be followed. They are written as they
- * stand; what is known of them says whether they may go, and whether their result depends on data. */
+/* Calls of what we don't write: of torch, libraries and classes, of what can't be followed. They are written as they
+ * stand; what is known of them says whether they may go, and whether data decide their result. */
 #include "trace/walk/call.h"
 
 /* ---- calls of which only a value is left ---- */
@@ -171,6 +171,7 @@ typedef struct {
     bool settled;  /* gives the same for all data, even where data is asked */
     bool hands_on; /* gives what is in its arguments */
     bool ambient;  /* gives what the surroundings say: the default dtype, a random number */
+    bool calls;    /* functions of the author's, which give what depends on data */
 } nature;
 
 /* np.put_along_axis(...): who returns nothing does something */
@@ -215,6 +216,7 @@ static bool is_settled_attribute(pel_walk *w, pel_front front, const pel_call_si
 static bool is_settled(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path) {
     if (!pel_library_settled(path)) return false;
     if (pel_str_is(path, "getattr") || pel_str_is(path, "hasattr")) return is_settled_attribute(w, front, c);
+    if (pel_asks_kind_of_tensor(w, front, c, path)) return false;
     for (uint32_t i = 1; i < c->n_args; i++)
         if (pel_dynamic(w, front, c->args[i].val)) return false;
     return !c->n_args || !pel_all_same(w, front, c->val->at) || pel_ask_type(w, front, c->args[0].val);
@@ -223,6 +225,7 @@ static bool is_settled(pel_walk *w, pel_front front, const pel_call_site *c, pel
 static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {
     bool is_dotted = path.len && memchr(path.ptr, '.', path.len);
     out->settled = is_settled(w, front, c, path);
+    if (out->dynamic && !out->settled) pel_refuse_author_s_class(w, front, c, path);
     bool asks_attribute = pel_str_is(path, "getattr") || pel_str_is(path, "hasattr");
     out->dynamic |= asks_attribute && !out->settled;
     out->hands_on = pel_library_hands_on(path);
@@ -283,7 +286,7 @@ static void ask_callbacks(pel_walk *w, const pel_call_site *c, const pel_value *
     for (uint32_t i = 0; i < c->kids.n && callee->kind == PEL_V_LIBRARY; i++) {
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
         if (!group || pel_is_constant(pel_taint_fact(group->facts.result))) continue;
-        out->dynamic = true;
+        out->dynamic = out->calls = true;
         out->settled = false;
     }
     for (uint32_t i = 0; i < c->kids.n; i++) {
@@ -317,6 +320,7 @@ static nature nature_of(pel_walk *w, pel_front front, const pel_call_site *c, co
     ask_owner(w, c, callee, &out);
     if (pel_is_autograd(w, c)) out.pure = true;
     ask_callbacks(w, c, callee, &out);
+    out.calls |= callee->kind == PEL_V_LIBRARY && pel_is_lazy_data(w, front, c, callee->text);
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) {
         if (out.dynamic) pel_lost(w, c->node, "a cache answered here, and the function behind it never ran");
         out.pure = true;
@@ -481,20 +485,22 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     val->text = plain_call_text(w, front, c, callee);
     val->lost = c->func->lost;
     for (uint32_t i = 0; i < c->n_args; i++) val->lost |= c->args[i].val->lost;
+    pel_refuse_changed_holder(w, front, c);
     nature known = nature_of(w, front, c, callee);
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
         pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, front, c);
+    if (!known.pure) pel_note_given_away(w, front, c);
     if (!known.pure || changes_given(c, callee) || (w->tried && known.dynamic && !known.settled)) {
         pel_note_node(w->s, val->text, PEL_NOTE_EFFECT);
         val->effect = true;
     }
     bool live = true;
     for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);
-    if (known.hands_on)
-        val->taint = taint_of_content(w, c, callee->text);
-    else if (!live && ((known.dynamic && !known.settled) || known.ambient))
+    if (known.calls || (!live && ((known.dynamic && !known.settled && !known.hands_on) || known.ambient)))
         val->taint = &pel_tainted;
+    else if (known.hands_on)
+        val->taint = taint_of_content(w, c, callee->text);
     else if (live && is_cut_by_torch(w, front, c, callee))
         val->taint = &pel_tainted_count;
     else if (live)

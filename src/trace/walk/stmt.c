@@ -228,6 +228,7 @@ static pel_node *deleted_from(pel_walk *w, pel_front front, const pel_node *targ
 
 /* del rows[n]: what is left depends on data if n does, and is known by name no more. */
 static void take_item_out(pel_walk *w, pel_front front, const pel_node *holder, const pel_val *base, bool by_data) {
+    pel_refuse_item_of_modules(w, front, holder, base->at);
     pel_fill(w, front, holder, base->at, by_data);
     if (holder->kind != PEL_Name) return;
     pel_slot *slot = pel_env_slot(w, holder->Name.id);
@@ -358,7 +359,7 @@ static const char *own_message(pel_walk *w, pel_nodes body) {
 }
 
 /* Lanes that a test on data made leave a loop, or the function: the rounds, or the calls, could have been more. */
-static void note_exits(pel_walk *w, pel_front front) {
+void pel_note_exits(pel_walk *w, pel_front front) {
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane_state state = pel_lane_at(w, front, i)->state;
         if (state == PEL_LANE_BROKE && w->loop) w->loop->left_by_data = true;
@@ -404,7 +405,7 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
     if (test.dynamic) {
         pel_taint_stored(w, text->If.body);
         pel_taint_stored(w, text->If.orelse);
-        note_exits(w, front);
+        pel_note_exits(w, front);
     }
     pel_write_statement(w, text);
     return pel_both(w, rest_yes, rest_no);
@@ -438,7 +439,7 @@ pel_front pel_walk_statement(pel_walk *w, pel_front front, pel_node *node) {
     case PEL_With: front = pel_walk_with(w, front, node); break;
     case PEL_Try: front = pel_walk_try(w, front, node); break;
     case PEL_Match: front = pel_walk_match(w, front, node); break;
-    case PEL_Pass: break;
+    case PEL_Pass: pel_skip(w, front, node); break; /* it leaves an instruction where another statement begins */
     case PEL_Nonlocal:
         if (!w->group->is.nested) pel_lost(w, node, "it binds a variable of a closure that was made before the run");
         w->effect = true;

@@ -20,6 +20,8 @@ void pel_write_statement(pel_walk *w, pel_node *statement);
 pel_nodes pel_walk_side(pel_walk *w, pel_front front, pel_nodes body, pel_front *rest);
 /* Steps over all that a statement without a text of its own did. */
 void pel_skip(pel_walk *w, pel_front front, const pel_node *node);
+/* Lanes that data made leave a loop, or the function: the rounds, or the calls, could have been more. */
+void pel_note_exits(pel_walk *w, pel_front front);
 void pel_stop_lanes(pel_walk *w, pel_front front, pel_lane_state state);
 pel_front pel_running(pel_walk *w, pel_front front); /* those that still run */
 typedef struct pel_sides {
@@ -57,5 +59,16 @@ bool pel_list_rounds(pel_walk *w, pel_front front, pel_node *node, pel_val *val)
 /* ---- walk/with.c, walk/try.c ---- */
 pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node);
 pel_front pel_walk_try(pel_walk *w, pel_front front, pel_node *node);
+/* Statements of which no run raised anything, where somebody would catch it. */
+typedef struct pel_untried {
+    const pel_node *at;
+    pel_nodes source;
+    const uint32_t *places; /* of the lanes, before they were walked */
+} pel_untried;
+/* Whether what lanes did from there to where they stand is the same in every call. */
+bool pel_is_settled_body(pel_walk *w, pel_front front, const pel_untried *body);
+/* What is written for them: itself, or, if data could raise something, with a handler that says so: an exception is a
+ * path that was not recorded, and one that went on could be caught further out, by who has another answer to it. */
+pel_nodes pel_refuse_raising(pel_walk *w, pel_front front, const pel_untried *body, pel_nodes written);
 
 #endif

@@ -248,6 +248,7 @@ static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target
     const pel_node *holder = target->Subscript.value;
     pel_slot *slot = holder->kind == PEL_Name ? pel_env_slot(w, holder->Name.id) : NULL;
     if (slot && slot->gone) return store_gone_item(w, front, target, slice, value);
+    pel_refuse_item_of_modules(w, front, target, base->at);
     w->effect = true;
     uint8_t kind = pel_value_at(w->log, base->at[0])->kind;
     bool is_where_data_say = (kind == PEL_V_LIST || kind == PEL_V_DICT) && pel_dynamic(w, front, slice);

@@ -181,6 +181,7 @@ void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message) {
     if (w->in_expression)
         pel_lost(w, at, "a path inside of a comprehension depends on data, and only one was recorded");
+    if (w->torn) pel_lost(w, at, "some calls leave this by an exception, and on which path depends on data");
     pel_node *guard =
         pel_make_assert(w->ctx, truth ? test : pel_not(w->s, test), pel_make_text(w->ctx, pel_str_of(message)));
     guard->lineno = at->lineno;

@@ -1,5 +1,5 @@
-/* try statements. What no run raised is not caught; what all calls raise without data is what was done before it, and
- * what the handler did; the rest stays. */
+/* try statements. What no run raised is refused where data could raise it; what all calls raise without data is what
+ * was done before it, and what the handler did; the rest stays. */
 #include "trace/walk/expr.h"
 #include "trace/walk/stmt.h"
 
@@ -216,17 +216,74 @@ static pel_front part_raising(pel_walk *w, pel_front going, const pel_node *node
     return rest;
 }
 
+/* ---- what a skeleton raises by itself ---- */
+
+/* Where a path was not recorded, the text raises AssertionError or NotImplementedError. An author's handler must not
+ * take that for its own. */
+static bool catches_guards(pel_walk *w, const pel_node *handler, pel_id type) {
+    static const char *const own[] = { "AssertionError", "NotImplementedError" }, *const above[] = { "BaseException",
+                                                                                                     "Exception",
+                                                                                                     "RuntimeError" };
+    const pel_value *value = pel_value_at(w->log, type);
+    bool found = false;
+    if (value->kind == PEL_V_TUPLE) {
+        for (uint32_t i = 0; i < value->n; i++) found |= catches_guards(w, handler, value->items[i]);
+        return found;
+    }
+    bool is_class = value->kind == PEL_V_CLASS;
+    if (!is_class && value->kind != PEL_V_LIBRARY) return true; /* whatever it is */
+    pel_str name = is_class ? pel_class_at(w->log, value->class)->path : value->text;
+    for (size_t i = 0; i < PEL_COUNT(own); i++)
+        if (pel_str_is(name, own[i]))
+            pel_lost(w, handler, "it catches %s, which is how a skeleton says what was not recorded", own[i]);
+    for (size_t i = 0; i < PEL_COUNT(above); i++) found |= pel_str_is(name, above[i]);
+    return found;
+}
+
+static pel_node *builtin(pel_walk *w, const char *name) {
+    return pel_make_name(w->ctx, pel_intern_c(w->ctx, name), PEL_Load);
+}
+
+static pel_node *make_handler(pel_walk *w, pel_node *type, pel_nodes body) {
+    pel_node *made = pel_node_new(w->ctx, PEL_ExceptHandler);
+    made->ExceptHandler.type = type;
+    made->ExceptHandler.body = body;
+    return made;
+}
+
+/* except (AssertionError, NotImplementedError): raise */
+static pel_node *hand_guards_on(pel_walk *w) {
+    pel_node *both = pel_node_new(w->ctx, PEL_Tuple);
+    pel_nodes_push(w->ctx, &both->Tuple.elts, builtin(w, "AssertionError"));
+    pel_nodes_push(w->ctx, &both->Tuple.elts, builtin(w, "NotImplementedError"));
+    return make_handler(w, both, pel_nodes_one(w->ctx, pel_node_new(w->ctx, PEL_Raise)));
+}
+
+/* except Exception: raise NotImplementedError("path not recorded") */
+static pel_node *refuse_exceptions(pel_walk *w) {
+    return make_handler(w, builtin(w, "Exception"), pel_stub_body(w->ctx));
+}
+
+static void put_first(pel_walk *w, pel_nodes *list, pel_node *first) {
+    pel_nodes made = pel_nodes_one(w->ctx, first);
+    for (uint32_t i = 0; i < list->n; i++) pel_nodes_push(w->ctx, &made, list->at[i]);
+    *list = made;
+}
+
 /* One `except`, and what the lanes do that it catches. Those that it does not stay in `raised`. */
-static pel_node *walk_handler(pel_walk *w, pel_front *raised, pel_node *handler, pel_front *rest) {
+static pel_node *walk_handler(pel_walk *w, pel_front *raised, pel_node *handler, pel_front *rest, bool *hides_guards) {
     pel_node *text = pel_shallow(w, handler);
     pel_node *type = handler->ExceptHandler.type;
+    *hides_guards |= !type;
     if (type) {
         for (uint32_t i = 0; i < raised->n; i++) {
             pel_lane *lane = pel_lane_at(w, *raised, i);
             const pel_record *record;
             while ((record = pel_next_record(w, lane)) && !pel_inside(pel_position_of(w, record), type)) lane->at++;
         }
-        text->ExceptHandler.type = pel_eval(w, *raised, type)->text;
+        const pel_val *val = pel_eval(w, *raised, type);
+        text->ExceptHandler.type = val->text;
+        for (uint32_t i = 0; i < raised->n; i++) *hides_guards |= catches_guards(w, handler, val->at[i]);
     }
     bool *caught = pel_new_array(w->ctx, raised->n + 1u, bool);
     for (uint32_t i = 0; i < raised->n; i++) caught[i] = catches(w, pel_lane_at(w, *raised, i), handler);
@@ -248,7 +305,7 @@ static pel_node *walk_handler(pel_walk *w, pel_front *raised, pel_node *handler,
 
 typedef struct keeping {
     pel_synth *s;
-    bool calls; /* those, too, that have no effect */
+    bool all; /* those, too, that hold a call somewhere inside */
 } keeping;
 
 /* What may raise must stay where somebody catches it, though nobody reads what it gives. Calls have their notes. */
@@ -259,13 +316,14 @@ static void keep_raising(void *arg, pel_node **slot) {
     if (node->kind == PEL_Assign) value = node->Assign.value;
     bool unpacks = node->kind == PEL_Assign && node->Assign.targets.at[0]->kind == PEL_Tuple;
     bool may_raise = value && (value->kind == PEL_Subscript || value->kind == PEL_BinOp || value->kind == PEL_Compare);
-    bool is_call = value && value->kind == PEL_Call && k->calls;
-    if (unpacks || may_raise || is_call) pel_note_node(k->s, value, PEL_NOTE_EFFECT);
+    bool is_call = value && value->kind == PEL_Call && k->all;
+    bool is_plain = value && (value->kind == PEL_Name || value->kind == PEL_Constant);
+    if (unpacks || may_raise || is_call || (value && k->all && !is_plain)) pel_note_node(k->s, value, PEL_NOTE_EFFECT);
     if (!value) pel_each_child(node, keep_raising, arg);
 }
 
-static void keep_all_raising(pel_walk *w, pel_nodes body, uint32_t from, bool calls) {
-    keeping k = { w->s, calls };
+static void keep_all_raising(pel_walk *w, pel_nodes body, uint32_t from, bool all) {
+    keeping k = { w->s, all };
     for (uint32_t i = from; i < body.n; i++) keep_raising(&k, &body.at[i]);
 }
 
@@ -276,33 +334,90 @@ static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     pel_env raising = pel_env_copy(w, &w->env); /* joined from wherever an exception may come */
     pel_front going = front, raised = pel_front_new(w, 0);
     pel_nodes *outer = w->out;
+    uint32_t level = w->level;
+    w->level++; /* data chose the lanes that go on, and those that the handlers get */
     w->out = &text->Try.body;
     w->tried++;
     for (uint32_t k = 0; k < node->Try.body.n && going.n; k++) {
-        going = pel_walk_statement(w, part_raising(w, going, node, k, &raised), node->Try.body.at[k]);
+        uint32_t before = raised.n;
+        going = part_raising(w, going, node, k, &raised);
+        w->torn += raised.n > before;
+        going = pel_walk_statement(w, going, node->Try.body.at[k]);
+        w->torn -= raised.n > before;
         pel_env_join(w, &raising, &w->env);
     }
     w->out = outer;
     w->tried--;
+    if (!w->s->asked.catches) w->s->asked.catches = w->s->facts.changed = true;
     keep_all_raising(w, text->Try.body, 0, true);
     if (!raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
     pel_front rest = pel_front_new(w, 0);
     text->Try.orelse = pel_walk_side(w, going, node->Try.orelse, &rest);
     pel_env after = pel_env_copy(w, &w->env);
     pel_taint_stored(w, text->Try.body);
-    for (uint32_t h = 0; h < node->Try.handlers.n && raised.n; h++) {
+    bool hides_guards = false;
+    uint32_t h = 0;
+    for (; h < node->Try.handlers.n && raised.n; h++) {
         pel_front behind_it = pel_front_new(w, 0);
+        pel_node *handler = node->Try.handlers.at[h];
         w->env = pel_env_copy(w, &raising);
-        pel_nodes_push(w->ctx, &text->Try.handlers, walk_handler(w, &raised, node->Try.handlers.at[h], &behind_it));
+        pel_nodes_push(w->ctx, &text->Try.handlers, walk_handler(w, &raised, handler, &behind_it, &hides_guards));
         if (behind_it.n) pel_env_join(w, &after, &w->env);
         rest = pel_both(w, rest, behind_it);
     }
     if (raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
+    if (hides_guards) put_first(w, &text->Try.handlers, hand_guards_on(w));
+    if (h < node->Try.handlers.n) pel_nodes_push(w->ctx, &text->Try.handlers, refuse_exceptions(w));
     w->env = after;
+    w->level = level + (rest.n < front.n);
+    pel_note_exits(w, front);
     pel_taint_stored(w, pel_nodes_one(w->ctx, text));
     w->effect = true;
     pel_write_statement(w, text);
     return rest;
+}
+
+bool pel_is_settled_body(pel_walk *w, pel_front front, const pel_untried *body) {
+    search for_data = { .w = w };
+    for (uint32_t k = 0; k < body->source.n; k++) find_data(&for_data, &body->source.at[k]);
+    if (for_data.found) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_activation *activation = pel_lane_activation(w, lane);
+        if (pel_met_data(w->s, activation, body->places[i], lane->at, &w->s->asked.training)) return false;
+        for (uint32_t r = body->places[i]; r < lane->at; r++)
+            if (activation->records[r].kind == PEL_R_CHILD && !is_settled_child(w, activation->records[r].value))
+                return false;
+    }
+    return true;
+}
+
+pel_nodes pel_refuse_raising(pel_walk *w, pel_front front, const pel_untried *body, pel_nodes written) {
+    bool is_guarded = written.n && !pel_is_settled_body(w, front, body);
+    keep_all_raising(w, written, 0, is_guarded);
+    if (!is_guarded) return written;
+    pel_node *text = pel_node_new(w->ctx, PEL_Try);
+    text->lineno = body->at->lineno;
+    text->Try.body = written;
+    text->Try.handlers = pel_nodes_one(w->ctx, refuse_exceptions(w));
+    w->effect = true; /* a call that raises must stay */
+    return pel_nodes_one(w->ctx, text);
+}
+
+/* No run raised anything here. Where data can't change that, the body is all there is. With finally alone nobody takes
+ * an exception for an answer but who stands further out. */
+static pel_front walk_quiet(pel_walk *w, pel_front front, pel_node *node) {
+    bool has_handlers = node->Try.handlers.n > 0;
+    const pel_untried own = { node, node->Try.body, pel_save_places(w, front) };
+    pel_nodes *outer = w->out, body = { 0 };
+    if (outer) w->out = &body;
+    w->tried += has_handlers;
+    pel_front rest = pel_walk_body(w, front, node->Try.body);
+    w->tried -= has_handlers;
+    w->out = outer;
+    if (has_handlers || w->s->asked.catches) body = pel_refuse_raising(w, front, &own, body);
+    for (uint32_t i = 0; i < body.n; i++) pel_write_statement(w, body.at[i]);
+    return pel_walk_body(w, rest, node->Try.orelse);
 }
 
 pel_front pel_walk_try(pel_walk *w, pel_front front, pel_node *node) {
@@ -317,13 +432,7 @@ pel_front pel_walk_try(pel_walk *w, pel_front front, pel_node *node) {
     } else if (raises) {
         rest = walk_tried(w, front, node);
     } else {
-        /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
-        uint32_t has_handlers = node->Try.handlers.n > 0, first = w->out ? w->out->n : 0;
-        w->tried += has_handlers;
-        rest = pel_walk_body(w, front, node->Try.body);
-        w->tried -= has_handlers;
-        if (has_handlers && w->out) keep_all_raising(w, *w->out, first, false);
-        rest = pel_walk_body(w, rest, node->Try.orelse);
+        rest = walk_quiet(w, front, node);
     }
     w->finally = outer;
     for (uint32_t i = 0; node->Try.finalbody.n && i < front.n; i++) {

@@ -100,6 +100,7 @@ typedef struct pel_walk {
     bool effect;
     bool diverged;     /* lanes called different functions at one place */
     uint32_t tried;    /* > 0: inside of a try that caught nothing, where who raises must stay */
+    uint32_t torn;     /* > 0: in a statement that some lanes left by an exception: what they did in it is not known */
     uint32_t level;    /* how many tests on data chose the lanes, see name.c */
     uint32_t bindings; /* of names, so far */
     uint32_t depth;
@@ -176,6 +177,9 @@ void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val);
 /* ---- walk/store.c ---- */
 /* Something is put into a container, whoever else holds it: it depends on data, or whether it comes there does.
  * container: as the author writes it. */
+/* ModuleList, ModuleDict, Sequential and the like. */
+bool pel_is_holder_of_modules(const pel_log *log, pel_id value);
+void pel_refuse_item_of_modules(pel_walk *w, pel_front front, const pel_node *at, const pel_id *holders);
 void pel_fill(pel_walk *w, pel_front front, const pel_node *container, const pel_id *containers, bool with_data);
 const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *val); /* NULL: it holds no such */
 /* Closures see a variable of theirs, whichever code reads it there. */

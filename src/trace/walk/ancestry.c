@@ -1,0 +1,105 @@
+/* Classes and their bases: what is asked about them, and modules that hold modules. */
+#include "trace/walk/call.h"
+
+#define DEEPEST 20
+
+static bool derives(const pel_log *log, pel_id class, const char *const *paths, size_t n, int depth) {
+    const pel_log_class *row = pel_class_at(log, class);
+    for (size_t i = 0; i < n; i++)
+        if (pel_str_is(row->path, paths[i])) return true;
+    for (uint32_t i = 0; i < row->n_bases && depth < DEEPEST; i++)
+        if (derives(log, row->bases[i], paths, n, depth + 1)) return true;
+    return false;
+}
+
+/* ---- kinds of tensors ---- */
+
+/* A class that some tensors are of, and others not. */
+static bool is_kind_of_tensor(const pel_log *log, pel_id asked, int depth) {
+    static const char *const tensors[] = { "torch.Tensor", "torch._C.TensorBase" };
+    const pel_value *value = pel_value_at(log, asked);
+    bool found = false;
+    if (value->kind == PEL_V_TUPLE && depth < DEEPEST)
+        for (uint32_t i = 0; i < value->n; i++) found |= is_kind_of_tensor(log, value->items[i], depth + 1);
+    if (value->kind == PEL_V_LIBRARY)
+        return pel_str_starts(value->text, PEL_STR("torch.")) && !pel_str_is(value->text, tensors[0]);
+    if (value->kind != PEL_V_CLASS) return found;
+    if (pel_str_is(pel_class_at(log, value->class)->path, tensors[0])) return false;
+    return pel_str_starts(pel_class_at(log, value->class)->path, PEL_STR("torch.")) ||
+           derives(log, value->class, tensors, PEL_COUNT(tensors), 0);
+}
+
+bool pel_asks_kind_of_tensor(const pel_walk *w, pel_front front, const pel_call_site *c, pel_str path) {
+    bool is_type = pel_str_is(path, "type");
+    if (!c->n_args || (!is_type && (c->n_args < 2 || !pel_str_is(path, "isinstance")))) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, c->args[0].val->at[i]);
+        if (value->kind != PEL_V_TENSOR || w->log->tensors.at[value->tensor].owner) continue;
+        if (is_type || is_kind_of_tensor(w->log, c->args[1].val->at[i], 0)) return true;
+    }
+    return false;
+}
+
+/* ---- classes that the output has not ---- */
+
+static pel_name author_s_class(const pel_log *log, pel_id asked, int depth) {
+    const pel_value *value = pel_value_at(log, asked);
+    pel_name found = NULL;
+    if (value->kind == PEL_V_TUPLE && depth < DEEPEST)
+        for (uint32_t i = 0; i < value->n && !found; i++) found = author_s_class(log, value->items[i], depth + 1);
+    if (value->kind == PEL_V_CLASS && pel_class_at(log, value->class)->kind == PEL_CLASS_AUTHOR)
+        found = pel_class_at(log, value->class)->name;
+    return found;
+}
+
+void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path) {
+    if (c->n_args != 2 || (!pel_str_is(path, "isinstance") && !pel_str_is(path, "issubclass"))) return;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_name name = author_s_class(w->log, c->args[1].val->at[i], 0);
+        if (name)
+            pel_lost(
+                w, c->node,
+                "whether something that callers give or data choose is a `%s` is asked, and no object of theirs is of "
+                "the skeleton's own class `%s`",
+                name->text, name->text);
+    }
+}
+
+/* ---- modules that hold modules ---- */
+
+bool pel_is_holder_of_modules(const pel_log *log, pel_id id) {
+    static const char *const holders[] = { "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential",
+                                           "torch.nn.ParameterList", "torch.nn.ParameterDict" };
+    const pel_value *value = pel_value_at(log, id);
+    if (value->kind != PEL_V_MODULE) return false;
+    return derives(log, pel_module_at(log, value->module)->class, holders, PEL_COUNT(holders), 0);
+}
+
+/* What says nothing of which modules there are. */
+static bool leaves_modules(pel_name name) {
+    static const char *const names[] = { "forward",    "__call__",       "train",         "eval",
+                                         "to",         "float",          "double",        "half",
+                                         "type",       "bfloat16",       "cuda",          "cpu",
+                                         "zero_grad",  "requires_grad_", "get_submodule", "get_parameter",
+                                         "get_buffer", "apply",          "_call_impl",    "_wrapped_call_impl" };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_name_is(name, names[i])) return true;
+    return pel_method_pure(PEL_V_MODULE, name);
+}
+
+void pel_refuse_changed_holder(pel_walk *w, pel_front front, const pel_call_site *c) {
+    if (!c->base || c->kids.n || c->node->Call.func->kind != PEL_Attribute) return;
+    pel_name name = c->node->Call.func->Attribute.attr;
+    bool adds = pel_name_is(name, "add_module") || pel_name_is(name, "register_module");
+    for (uint32_t i = 0; i < front.n; i++) {
+        bool is_module = pel_value_at(w->log, c->base->at[i])->kind == PEL_V_MODULE;
+        if (is_module && (adds || (pel_is_holder_of_modules(w->log, c->base->at[i]) && !leaves_modules(name))))
+            pel_lost(w, c->node, "`%s` changes which modules there are while the model runs", name->text);
+    }
+}
+
+void pel_refuse_item_of_modules(pel_walk *w, pel_front front, const pel_node *at, const pel_id *holders) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_is_holder_of_modules(w->log, holders[i]))
+            pel_lost(w, at, "an item of modules is stored or deleted while the model runs");
+}
