@@ -450,9 +450,8 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_SET_FUNCTION_ATTRIBUTE: add_arg(n, PEL_I_FUNCTION_PART, in, in->arg); break;
     case PEL_OP_LOAD_BUILD_CLASS: pel_norm_add(n, PEL_I_BUILD_CLASS, in); break;
     case PEL_OP_IMPORT_NAME:
-        if (in->kind == PEL_ARG_NAME4 && in->arg & 1)
-            pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a lazy import, which has no syntax tree here");
         add_name(n, PEL_I_IMPORT, in, 0);
+        n->ins.at[n->ins.n - 1].flag = in->kind == PEL_ARG_NAME4 && in->arg & 1;
         break;
     case PEL_OP_IMPORT_FROM: add_name(n, PEL_I_IMPORT_FROM, in, 0); break;
     case PEL_OP_IMPORT_STAR: pel_norm_add(n, PEL_I_IMPORT_STAR, in); break;
@@ -503,6 +502,8 @@ static void translate(pel_norm *n, const pel_insn *in) {
         break;
     case PEL_OP_FORMAT_SIMPLE: add_arg(n, PEL_I_FORMAT, in, 0); break;
     case PEL_OP_FORMAT_WITH_SPEC: add_arg(n, PEL_I_FORMAT, in, 1); break;
+    case PEL_OP_BUILD_INTERPOLATION: add_arg(n, PEL_I_INTERPOLATION, in, in->arg); break;
+    case PEL_OP_BUILD_TEMPLATE: pel_norm_add(n, PEL_I_TEMPLATE, in); break;
     case PEL_OP_CONVERT_VALUE: add_arg(n, PEL_I_CONVERT, in, in->arg); break;
     case PEL_OP_LOAD_COMMON_CONSTANT: { /* of the rest of these */
         static const char *const names[] = { NULL, "NotImplementedError", "tuple", "all", "any", "list", "set" };

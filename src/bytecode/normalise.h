@@ -57,7 +57,7 @@
     X(FUNCTION, arg) /* value: its qualified name, where the code says it; else NULL */                                \
     X(FUNCTION_PART, arg)                                                                                              \
     X(BUILD_CLASS, none)                                                                                               \
-    X(IMPORT, name)                                                                                                    \
+    X(IMPORT, name) /* flag: lazy */                                                                                   \
     X(IMPORT_FROM, name)                                                                                               \
     X(IMPORT_STAR, none)                                                                                               \
     X(GET_ITER, none) /* flag: asynchronous; so for FOR and WITH */                                                    \
@@ -84,6 +84,8 @@
     X(FINALLY, arg) /* run the body of handler arg */                                                                  \
     X(FORMAT, arg)                                                                                                     \
     X(CONVERT, arg)                                                                                                    \
+    X(INTERPOLATION, arg) /* arg: as the instruction has it */                                                         \
+    X(TEMPLATE, none)                                                                                                  \
     X(ASSERTION_ERROR, none)                                                                                           \
     X(LOCALS, none)                                                                                                    \
     X(SETUP_ANNOTATIONS, none)                                                                                         \

@@ -417,7 +417,8 @@ bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out
     bool bad_first = l->broken;
     pel_push(l->ctx, &g, node_at(l, at, at, first));
     pel_node *pending = NULL; /* a value that is ready at pos */
-    while (!bad_first && g.n < MAX_NODES && pos < limit) {
+    uint32_t rounds = 0;      /* no compiler's code needs many: in other code a value may lead to itself */
+    while (!bad_first && g.n < MAX_NODES && pos < limit && rounds++ < 4 * MAX_NODES) {
         if (!pending) {
             /* `if (a if c else b)`: a jump over the second arm */
             if (l->c->at[pos].op == PEL_I_JUMP && g.n >= 2 && !l->c->at[pos].is_target && g.at[g.n - 1].kind == TEST) {
@@ -491,5 +492,9 @@ bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out
     uint32_t n = g.n;
     while (n > 1 && !pel_shorter_test(l, out, n)) n--;
     if (n == 1 && !pel_shorter_test(l, out, 1)) pel_lift_fail(l, at, "a test without two ways");
+    /* no single test has a `not` before `in` or `is` in both its writings: an `if` within an `if` */
+    test whole = *out;
+    for (uint32_t k = n; k > 1 && out->folds && out->negation_folds;)
+        if (!pel_shorter_test(l, out, --k) || (k == 1 && out->folds && out->negation_folds)) *out = whole;
     return false;
 }

@@ -26,6 +26,21 @@ typedef struct walk {
     pel_str unread; /* the first text that is no expression */
 } walk;
 
+/* X[(Ellipsis, None)]: a compiler that folds constants before it writes the text found X[..., None]. */
+static void unfold_ellipsis(void *arg, pel_node **slot) {
+    pel_node *node = *slot;
+    pel_each_child(node, unfold_ellipsis, arg);
+    if (node->kind != PEL_Subscript || node->Subscript.slice->kind != PEL_Tuple || !node->Subscript.slice->parens)
+        return;
+    pel_nodes elts = node->Subscript.slice->Tuple.elts;
+    for (uint32_t i = 0; i < elts.n; i++)
+        if (elts.at[i]->kind != PEL_Constant &&
+            !(elts.at[i]->kind == PEL_Name && pel_name_is(elts.at[i]->Name.id, "Ellipsis")))
+            return;
+    for (uint32_t i = 0; i < elts.n; i++)
+        if (elts.at[i]->kind == PEL_Name) elts.at[i] = pel_make_constant(arg, &pel_ellipsis);
+}
+
 static void reread_one(walk *w, pel_node **slot) {
     pel_node *old = *slot;
     if (!old || old->kind != PEL_Constant || old->Constant.value->kind != PEL_CONST_STR) return;
@@ -35,6 +50,7 @@ static void reread_one(walk *w, pel_node **slot) {
         if (!w->unread.ptr) w->unread = r.text;
         return;
     }
+    unfold_ellipsis(w->ctx, &r.made);
     pel_forget_marks(r.made);
     r.made->mark = old->mark;
     *slot = r.made;

@@ -253,6 +253,7 @@ static void store_import(pel_lift *l, pack *p, pel_name target, uint32_t at) {
     pel_node *stmt = pel_node_new(l->ctx, PEL_Import);
     bool as = p->attribute != NULL || !is_first;
     stmt->Import.names = pel_nodes_one(l->ctx, alias_of(l, module, as ? target : NULL));
+    stmt->Import.is_lazy = p->is_lazy;
     pel_lift_emit(l, stmt);
 }
 
@@ -593,14 +594,13 @@ static void build(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     }
 }
 
-static bool is_string(const pel_node *key) {
-    return key->kind == PEL_Constant && key->Constant.value->kind == PEL_CONST_STR;
-}
-
 /* Whether all keys of a dict could be written as names of keywords. */
-static bool has_string_keys(const pel_node *dict) {
-    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
-        if (dict->Dict.keys.at[i] && !is_string(dict->Dict.keys.at[i])) return false;
+static bool names_keywords(const pel_node *dict) {
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
+        const pel_node *key = dict->Dict.keys.at[i];
+        bool is_string = key && key->kind == PEL_Constant && key->Constant.value->kind == PEL_CONST_STR;
+        if (key && !(is_string && pel_is_identifier(key->Constant.value->text))) return false;
+    }
     return true;
 }
 
@@ -613,7 +613,7 @@ static void build_unpack(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at)
             pel_node *part = parts.at[i];
             bool is_dict = part->kind == PEL_Dict && part->mark && !part->parens;
             /* keywords of a call that follow each other are one dict: another one was written as such */
-            if (is_call && is_dict) is_dict = !was_dict && has_string_keys(part);
+            if (is_call && is_dict) is_dict = !was_dict && names_keywords(part);
             was_dict = is_dict;
             if (is_dict) {
                 for (uint32_t k = 0; k < part->Dict.keys.n; k++) {
@@ -797,7 +797,7 @@ static void call(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
 /* The arguments that a call takes from a dict. */
 static pel_nodes keywords_of(pel_lift *l, pel_node *dict) {
     pel_nodes keywords = { 0 };
-    if (dict->kind != PEL_Dict || !has_string_keys(dict)) {
+    if (dict->kind != PEL_Dict || !names_keywords(dict)) {
         pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, NULL, dict));
         return keywords;
     }
@@ -1105,6 +1105,7 @@ static void import(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
         return;
     }
     p->level = (int)dots;
+    p->is_lazy = ins->flag;
     bool is_from = from->kind == PEL_Tuple;
     p->from = is_from ? &pel_true : NULL;
     pel_push(l->ctx, s, (item){ .kind = IT_IMPORT, .at = at, .pack = p });
@@ -1115,6 +1116,7 @@ static void emit_import_from(pel_lift *l, pack *p) {
     stmt->ImportFrom.module = p->module->len ? p->module : NULL;
     stmt->ImportFrom.level = p->level;
     stmt->ImportFrom.names = p->aliases;
+    stmt->ImportFrom.is_lazy = p->is_lazy;
     pel_lift_emit(l, stmt);
 }
 
@@ -1225,39 +1227,6 @@ static void append(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_nodes_push(l->ctx, &elt->Tuple.elts, value);
     stmt->Expr.value = elt;
     pel_lift_emit(l, stmt);
-}
-
-static void format(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
-    static const int conversions[] = { -1, 's', 'r', 'a' };
-    pel_node *spec = NULL;
-    if (ins->op == PEL_I_FORMAT && ins->arg) {
-        item it = pel_stack_pop(l, s, at);
-        spec = pel_item_expr(l, it, at);
-        if (spec->kind != PEL_JoinedStr) {
-            pel_node *joined = pel_make(l, PEL_JoinedStr, at);
-            joined->JoinedStr.values = pel_nodes_one(l->ctx, spec);
-            spec = joined;
-        }
-        for (uint32_t i = 0; i < spec->JoinedStr.values.n; i++) {
-            const pel_node *part = spec->JoinedStr.values.at[i];
-            if (part->kind == PEL_FormattedValue && part->FormattedValue.format_spec)
-                wrong(l, at, "a format within the format of a format");
-        }
-    }
-    item it = pel_stack_pop(l, s, at);
-    pel_node *node = pel_make(l, PEL_FormattedValue, at);
-    if (it.kind == IT_EXPR && it.chain == false && it.node && it.node->kind == PEL_FormattedValue &&
-        it.node->parens == 0x20) {
-        node->FormattedValue.value = it.node->FormattedValue.value; /* converted before */
-        node->FormattedValue.conversion = it.node->FormattedValue.conversion;
-    } else {
-        node->FormattedValue.value = pel_item_expr(l, it, at);
-        uint32_t conversion = ins->op == PEL_I_CONVERT ? ins->arg : ins->sub;
-        node->FormattedValue.conversion = conversions[conversion & 3];
-    }
-    node->FormattedValue.format_spec = spec;
-    if (ins->op == PEL_I_CONVERT) node->parens = 0x20;
-    pel_push_expr(l, s, at, node);
 }
 
 /* The first await of an asynchronous comprehension is a part of it. */
@@ -1481,7 +1450,9 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         break;
     case PEL_I_AWAIT: await(l, s, at); break;
     case PEL_I_FORMAT:
-    case PEL_I_CONVERT: format(l, s, ins, at); break;
+    case PEL_I_CONVERT: pel_format_field(l, s, at); break;
+    case PEL_I_INTERPOLATION: pel_template_field(l, s, at); break;
+    case PEL_I_TEMPLATE: pel_template(l, s, at); break;
     case PEL_I_ASSERTION_ERROR:
         pel_push_expr(l, s, at, name_node(l, pel_intern_c(l->ctx, "AssertionError"), PEL_Load, at));
         break;

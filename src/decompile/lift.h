@@ -5,6 +5,7 @@
  *   region.c     a range of instructions -> statements: if, while, for
  *   guard.c      try and with
  *   match.c      match
+ *   format.c     fields of f-strings and t-strings
  *   place.c      a definition that was moved -> where it stood
  *   generic.c    type parameters
  *   function.c   a code object -> def, lambda, class, comprehension, module
@@ -67,6 +68,7 @@ typedef struct pack {
     const pel_const *from;
     pel_nodes aliases;
     pel_name attribute; /* import a.b as c: the last IMPORT_FROM */
+    bool is_lazy;
 } pack;
 
 typedef struct stack {
@@ -218,6 +220,13 @@ bool pel_begins_match(const pel_lift *l, uint32_t at);
 /* The subject is on top of the stack. Returns where to go on, or PEL_NONE, nothing changed, if no pattern is here.
  */
 uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at);
+
+/* ---- format.c ---- */
+void pel_format_field(pel_lift *l, stack *s, uint32_t at);
+void pel_template_field(pel_lift *l, stack *s, uint32_t at);
+void pel_template(pel_lift *l, stack *s, uint32_t at);
+/* Fields of t-strings get the tree of their text. Throws PEL_E_INCOMPLETE where that is another expression. */
+void pel_reread_templates(pel_lift *l, pel_nodes *body);
 
 /* ---- generic.c ---- */
 bool pel_is_generic(const pel_code_object *code);

@@ -520,6 +520,7 @@ static uint32_t import(states *m, stack *s, uint32_t at) {
     pel_lift *l = m->l;
     stack own_stack = { 0 };
     if (s->n < 2) fail(m, at, "the stack is empty");
+    if (l->c->at[at].flag) fail(m, at, "a lazy import, which has no form without structure");
     for (uint32_t i = s->n - 2; i < s->n; i++) pel_stack_push(l, &own_stack, s->at[i]);
     s->n -= 2;
     pel_flat_spill(&m->f, s, s->n, at);

@@ -362,10 +362,63 @@ static void keep_generator(pel_lift *l, pel_nodes *body) {
     pel_nodes_push(l->ctx, body, never);
 }
 
+static bool has_name(pel_name_list list, pel_name name) {
+    for (uint32_t i = 0; i < list.n; i++)
+        if (list.at[i] == name) return true;
+    return false;
+}
+
+/* Whether a variable of a function is used, and no statement gives it a value. */
+static bool is_never_bound(const pel_lift *l, pel_name name) {
+    bool is_used = false;
+    for (uint32_t i = 0; i < l->c->n; i++) {
+        const pel_ins *ins = &l->c->at[i];
+        bool is_variable = ins->op == PEL_I_CELL || ins->sub == PEL_FAST || ins->sub == PEL_DEREF;
+        bool names = ins->op == PEL_I_CELL || ins->op == PEL_I_LOAD || ins->op == PEL_I_STORE ||
+                     ins->op == PEL_I_DELETE || ins->op == PEL_I_LOAD_CLEAR;
+        if (!names || !is_variable || ins->name != name || ins->dead) continue;
+        if (ins->op != PEL_I_CELL && ins->op != PEL_I_LOAD) return false;
+        is_used = true;
+    }
+    return is_used;
+}
+
+/* A variable that only code which nothing reaches gave a value: without a statement that does, it would be a global. */
+static void keep_variables(pel_lift *l, pel_nodes *body) {
+    const pel_code_object *code = l->code;
+    if (!(code->flags & PEL_CO_OPTIMIZED)) return;
+    uint32_t n_args =
+        code->argcount + code->kwonlyargcount + !!(code->flags & PEL_CO_VARARGS) + !!(code->flags & PEL_CO_VARKEYWORDS);
+    pel_name_list args = { .at = code->varnames.at, .n = n_args < code->varnames.n ? n_args : code->varnames.n };
+    pel_nodes stores = { 0 };
+    for (uint32_t i = args.n; i < code->varnames.n + code->cellvars.n; i++) {
+        bool is_cell = i >= code->varnames.n;
+        pel_name name = is_cell ? code->cellvars.at[i - code->varnames.n] : code->varnames.at[i];
+        bool was_seen = has_name(args, name) || (is_cell && has_name(code->varnames, name));
+        if (was_seen || !pel_is_identifier(pel_name_str(name)) || !is_never_bound(l, name)) continue;
+        pel_node *target = pel_make_name(l->ctx, pel_unmangle(l, name), PEL_Store);
+        pel_nodes_push(l->ctx, &stores, pel_make_assign(l->ctx, target, pel_make_none(l->ctx)));
+    }
+    if (!stores.n) return;
+    pel_node *never = pel_node_new(l->ctx, PEL_If);
+    never->If.test = pel_make_constant(l->ctx, &pel_false);
+    never->If.body = stores;
+    pel_nodes old = *body;
+    uint32_t from = old.n && old.at[0]->kind == PEL_Expr && old.at[0]->Expr.value->kind == PEL_Constant;
+    *body = (pel_nodes){ 0 };
+    for (uint32_t i = 0; i < from; i++) pel_nodes_push(l->ctx, body, old.at[i]);
+    pel_nodes_push(l->ctx, body, never);
+    for (uint32_t i = from; i < old.n; i++) pel_nodes_push(l->ctx, body, old.at[i]);
+}
+
+/* Each of these takes the tree as the one before left it. */
 void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     bool is_lambda = pel_name_is(l->code->name, "<lambda>") && !pel_is_juggled(l->c);
     bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
-    if (is_lambda || l->is_comp || l->is_lazy) return;
+    if (is_lambda || l->is_comp || l->is_lazy) {
+        pel_reread_templates(l, body);
+        return;
+    }
     if (is_class)
         class_ends(body);
     else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1)
@@ -381,5 +434,7 @@ void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     unused_names(l);
     declarations(l, body);
     keep_generator(l, body);
+    keep_variables(l, body);
+    pel_reread_templates(l, body);
     if (!body->n) pel_nodes_push(l->ctx, body, pel_node_new(l->ctx, PEL_Pass));
 }

@@ -117,6 +117,16 @@ def test_instructions_of_pythons_that_are_not_here(pellucid, version: str) -> No
     assert re.search(r"LOAD_SPECIAL +__enter__", text.out) and "LOAD_SMALL_INT" in text.out
 
 
+@pytest.mark.parametrize("name, version", [("templates", "3.14"), ("templates", "3.15"), ("lazy", "3.15")])
+def test_decompiles_t_strings_and_lazy_imports(pellucid, name: str, version: str) -> None:
+    folder = ROOT / "tests" / "data" / "bytecode"
+    done = pellucid("decompile", folder / f"{name}.{version}.pyc")
+    written = (folder / f"{name}.py").read_text()
+    written = written.replace("{a = }", "a = {a !r}")  # what it is compiled to
+    assert done.code == 0 and "incomplete" not in done.out, done.out
+    assert re.sub(r"[\s(),]", "", done.out) == re.sub(r"[\s(),]", "", written)
+
+
 @pytest.mark.parametrize("version", ["3.14", "3.15"])
 def test_decompiles_pythons_that_are_not_here(pellucid, version: str) -> None:
     """One function of the file (`contexts`) is not given a structure, and says so; the rest comes out as written."""
