@@ -1129,7 +1129,7 @@ class Workshop:
         """torch.export takes the original and not the skeleton, for the original asks who runs it: both answers are
         recorded. A text that nothing speaks against stays the better one."""
         from . import _traced
-        if plan.traced or not attempt.rank[1] or not self.may_record or not self.makes_calls or self.slow:
+        if plan.traced or not attempt.rank[1] or not self.may_record or not self.makes_calls or self.slow or self.level:
             return None
         plan.traced = True
         if not _traced.is_missed(self, attempt):

@@ -34,8 +34,12 @@ def is_missed(work: Workshop, attempt: Attempt) -> bool:
     skeleton.train(work.model.training)
     if can_be_traced(skeleton, call.inputs):
         return False
-    with work.run_of(call):
-        return can_be_traced(work.model, call.inputs)
+    try:
+        with work.run_of(call):
+            return can_be_traced(work.model, call.inputs)
+    finally:
+        for cache in work.recorder.caches():  # a tensor without values must not stay in one
+            cache.cache_clear()
 
 
 def _does_less(work: Workshop) -> bool:
