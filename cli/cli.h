@@ -274,6 +274,7 @@ extern const cli_command cli_cmd_scan;
 extern const cli_command cli_cmd_skeleton;
 extern const cli_command cli_cmd_explain;
 extern const cli_command cli_cmd_sketch;
+extern const cli_command cli_cmd_serve;
 extern const cli_command cli_cmd_survey;
 extern const cli_command cli_cmd_verify;
 extern const cli_command cli_cmd_diff;

@@ -7,6 +7,7 @@
     audit, convert, extract      model files: what opening them would run; their tensors
     recover                      the source of a model file that holds a program
     survey                       many model files, wherever they are: a table with a row each
+    serve                        the model files of a folder, in a browser
     explain, prepare_debug, debug, link, install    what torch.compile made
     bisect_numerics              the line where a compiled function's numbers part from the function as written
     decompile, dis, recompile, ast, format          bytecode and source
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ._recover import Recovered, recover
     from ._scan import Scan, scan
     from ._scan import scan_source as scan_source
+    from ._serve import serve
     from ._skeleton import Skeleton, SkeletonError, skeleton
     from ._sketch import Sketch, Sketches, sketch
     from ._survey import Survey, survey
@@ -48,8 +50,8 @@ __all__ = [
     "Numerics", "Recording", "Recovered", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches",
     "Survey", "Syntax", "Tree", "Written", "__version__", "ast", "audit", "bisect_numerics", "compare", "convert",
     "debug", "decompile", "decompile_map", "diff", "dis", "explain", "extract", "format", "install", "link",
-    "prepare_debug", "recompile", "record", "recover", "scan", "skeleton", "sketch", "survey", "tree", "uninstall",
-    "verify", "without_weights",
+    "prepare_debug", "recompile", "record", "recover", "scan", "serve", "skeleton", "sketch", "survey", "tree",
+    "uninstall", "verify", "without_weights",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
@@ -64,6 +66,7 @@ _MODULES = {
     "_record": "Recording record",
     "_recover": "Recovered recover",
     "_scan": "Scan scan",
+    "_serve": "serve",
     "_skeleton": "Skeleton SkeletonError skeleton",
     "_sketch": "Sketch Sketches sketch",
     "_survey": "Survey survey",

@@ -140,6 +140,11 @@ def make_parser() -> Parser:
     command.add_argument("--insecure", action="store_true", help="http:// is allowed, too")
     command.add_argument("--json", action="store_true", help="a report for programs, on standard output")
 
+    command = add("serve", "the model files of a folder, in a browser")
+    command.add_argument("path", metavar="FOLDER|FILE", nargs="?", default=".")
+    command.add_argument("--port", type=int, default=0, metavar="N", help="the port (any that is free)")
+    command.add_argument("--no-open", dest="open", action="store_false", help="don't open a browser")
+
     command = add("demo", "look into a built-in model: its tree, its skeleton, both side by side")
     command.add_argument("-o", "--output", metavar="DIR", default=".", help="where skeleton and page go (here)")
     command.add_argument("--width", type=int, help="columns to use (those of the terminal)")
@@ -504,6 +509,18 @@ def run_survey(options: argparse.Namespace) -> int:
     return made.exit_code
 
 
+def run_serve(options: argparse.Namespace) -> int:
+    from ._serve import serve
+    from ._specs import SpecError
+    if not 0 <= options.port <= 65535:
+        raise SpecError("--port takes a number from 0 to 65535", usage=True)
+    try:
+        serve(options.path, port=options.port, open=options.open)
+    except OSError as error:
+        raise SpecError(str(error)) from None
+    return FINE
+
+
 def run_demo(options: argparse.Namespace) -> int:
     from ._demo import demo
     return demo(options.output, options.width)
@@ -575,7 +592,7 @@ def main(argv: list[str] | None = None) -> int:
     options.script = words[cut + 1:]
     from ._specs import SpecError
     run = {"skeleton": run_skeleton, "verify": run_verify, "diff": run_diff, "tree": run_tree, "sketch": run_sketch,
-           "explain": run_explain, "survey": run_survey, "demo": run_demo}[options.command]
+           "explain": run_explain, "survey": run_survey, "serve": run_serve, "demo": run_demo}[options.command]
     try:
         check_targets(options)
         return run(options)

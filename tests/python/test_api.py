@@ -28,7 +28,8 @@ NOT_IN_PYTHON = {
     "python": "this Python", "given-only": "old", "anyway": "old",
 }
 # Options whose parameter has another form: what is switched off, what may be given several times, keywords of Python.
-RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict", "leaf": "leaves", "with": "known"}
+RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict",
+           "no-open": "open", "leaf": "leaves", "with": "known"}
 # Options that functions give as methods of what they return, or take as a target.
 ELSEWHERE = {("skeleton", "output"), ("sketch", "output"), ("scan", "output"), ("decompile", "output"),
              ("decompile", "marshal"), ("explain", "numerics"), ("explain", "vary"), ("explain", "try"),
