@@ -66,6 +66,12 @@ METHOD(p_premise) {
     pel_note_premise(vm, text_or(args[0], "?"), text_or(args[1], ""));
     return vm->none;
 }
+/* What was taken for something that it may not be: no sum is exact. */
+METHOD(p_note_guess) {
+    IGNORE();
+    pel_note_lost(vm, text_or(args[0], "?"), text_or(args[1], "not known"));
+    return vm->none;
+}
 METHOD(p_note_error) {
     pel_val p[2];
     if (!pel_args(vm, "note_error", "what,why", args, n, kw, 1, p)) return NULL;
@@ -488,6 +494,7 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "unmodelled", p_unmodelled, 1, 1, false },
         { "premise", p_premise, 2, 2, false },
         { "shaped", p_shaped, 0, 0, false },
+        { "note_guess", p_note_guess, 2, 2, false },
         { "note_error", p_note_error, 1, 2, true },
         { "place", p_place, 0, 0 },
         { "copied", p_copied, 3, 3 },

@@ -220,6 +220,7 @@ class World:
         module.place = lambda: ("", 0)
         module.copied = lambda value, made, root: None
         module.note_error = lambda what, why="": None
+        module.note_guess = lambda what, why="": None
         module.type_of = type
         module.lookup = inspect.getattr_static
         module.get_dict = lambda value: getattr(value, "__dict__", None)

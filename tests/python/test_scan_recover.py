@@ -146,3 +146,34 @@ class M(nn.Module):
     tree = networks["M"]["tree"]
     assert [child.get("condition") for node in tree for child in node["children"]] == [None]
     assert not any("ValueError" in row["what"] for row in networks["M"]["unknown"])
+
+
+def test_arrays_of_nobody_knows_what(scan) -> None:
+    """What a file of arrays holds has no shape: neither have the parameters that are made from it, by any function."""
+    source = HEAD + """
+import numpy as np
+table = np.load("table.npy")
+class M(nn.Module):
+    def __init__(self, n=6):
+        super().__init__()
+        self.known = nn.Parameter(torch.from_numpy(np.einsum("ij,jk->ik", np.ones((n, 3)), np.ones((3, 5)))).float())
+        self.stacked = nn.Parameter(torch.from_numpy(np.stack([np.sin(table), np.cos(table)])).float())
+        self.product = nn.Parameter(torch.tensor(np.arange(4) * np.load("other.npy")))
+        self.register_buffer("a", torch.zeros(4, 6, dtype=torch.bool).to_sparse(), persistent=False)
+model = M()
+"""
+    done, networks = scan(source)
+    assert done.code == 3 and list(networks) == ["model"]
+    assert networks["model"]["state"] == {"known": [6, 5], "stacked": None, "product": None}
+    assert not networks["model"]["totals"]["exact"]
+
+
+def test_data_that_nobody_knows_is_taken_for_a_number_and_said(scan) -> None:
+    source = HEAD + """
+config = json.load(open("/nowhere/config.json"))
+model = nn.Module()
+model.scale = nn.Parameter(torch.tensor(config["scale"]))
+"""
+    done, networks = scan(source)
+    assert done.code == 3 and not networks["model"]["totals"]["exact"]
+    assert any("taken for a number" in row["why"] for row in networks["model"]["unknown"])

@@ -166,3 +166,9 @@ def test_relative_imports_of_a_file_whose_folder_has_no_init(tmp_path):
     code, networks = scan(tmp_path, "a/b/net.py")
     assert code == 0 and weights(networks[0]) == {"weight": [5, 3]}
     assert "a.b" in [row["what"] for row in networks[0]["assumed"]]
+
+
+def test_deep_data_is_no_configuration(repository):
+    assert config(repository, "x = []\nfor i in range(10**5): x = [x]\n") == (0, [])
+    code, networks = config(repository, "x = dict(type='Stack')\nx['me'] = [x]\n")
+    assert code == 3 and "too deep" in networks[0]["unknown"][0]["why"]

@@ -261,7 +261,7 @@ def describe(name, value, search, scope, space, rows):
 
 def networks(space, path, is_one_of_many):
     """Puts what the file describes into its names. Gives rows: a name of the file, what is not known, why."""
-    values = whole(space)
+    values = whole(space)  # before the problems, which it adds to
     rows = _problems[:]
     del _problems[:]
     described = {name: value for name, value in values.items() if types_in(value, []) or _names_symbol(value)}

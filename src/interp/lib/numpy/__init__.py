@@ -4,7 +4,8 @@ import math
 import sys
 
 import _pellucid
-from torch._abstract import core as _core, pointwise as _pointwise, reduce as _reduce, shape as _shapes, types as _types
+from torch._abstract import core as _core, matrix as _matrix, pointwise as _pointwise, reduce as _reduce, shape as _shapes
+from torch._abstract import types as _types
 from torch._abstract.types import bool_ as _bool
 
 __version__ = '2.4.6'
@@ -14,6 +15,7 @@ inf = Inf = infty = math.inf
 nan = NaN = math.nan
 newaxis = None
 _operations = _pointwise.functions
+_any = any
 
 
 class dtype:
@@ -249,6 +251,23 @@ def _wrap(x):
     return x
 
 
+def _is_ours(x):
+    """A symbol that a function of numpy's gave: an array of a shape that nobody knows, where other symbols are numbers."""
+    return _pellucid.is_symbol(x) and _pellucid.symbol_text(x).startswith('numpy.')
+
+
+def _lifted(name, function):
+    """The function, for which an array that nobody knows gives another."""
+
+    def operation(*args, **kwargs):
+        for x in args:
+            if _is_ours(x) or type(x) in (list, tuple) and _any([_is_ours(item) for item in x]):
+                return _pellucid.symbol('numpy.%s(...)' % name, 'it depends on an array that is not known')
+        return function(*args, **kwargs)
+
+    return operation
+
+
 def _tensor(x):
     if isinstance(x, ndarray):
         return x._tensor
@@ -264,6 +283,8 @@ def _binary_method(name, swap=False):
     function = _operations[name]
 
     def method(self, other):
+        if _is_ours(other):
+            return _pellucid.symbol('numpy.%s(...)' % name, 'it depends on an array that is not known')
         other = other._tensor if isinstance(other, ndarray) else _tensor(other) if isinstance(other, (list, tuple)) else other
         return _wrap(function(other, self._tensor) if swap else function(self._tensor, other))
 
@@ -338,6 +359,8 @@ mod = remainder
 def power(a, b):
     if (type(a) is int or type(a) is float) and (type(b) is int or type(b) is float):
         return a ** b  # tables of positions ask for this element by element
+    if _is_ours(a) or _is_ours(b):
+        return _pellucid.symbol('numpy.power(...)', 'it depends on an array that is not known')
     a, b = _tensor(a), _tensor(b)
     return _wrap(_operations['pow'](a, b))
 
@@ -514,6 +537,11 @@ def tril(m, k=0):
     return _wrap(_tensor(m).tril(k))
 
 
+def einsum(subscripts, *operands, **kwargs):
+    return _wrap(_matrix.einsum(subscripts, *[_tensor(x) for x in operands]) if isinstance(subscripts, str)
+                 else _pellucid.unknown('numpy.einsum by sublists', 'only equations in text are modelled'))
+
+
 def interp(x, xp, fp, *args):
     return _wrap(_core.make(_tensor(x).shape, _D))
 
@@ -619,6 +647,11 @@ def _random(*size, **kwargs):
 random.rand = random.randn = _random
 random.RandomState = random.default_rng = RandomState
 random.seed = lambda *args: None
+
+
+for _name, _value in list(globals().items()):
+    if type(_value) is type(_lifted) and _name[0] != '_' and _name != 'power':  # element by element: power looks itself
+        globals()[_name] = _lifted(_name, _value)
 
 
 def __getattr__(name):

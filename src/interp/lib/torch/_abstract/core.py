@@ -739,6 +739,11 @@ def _from_tensors(flat, sizes):
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    if is_symbol(data):
+        text = _pellucid.symbol_text(data)
+        if text.startswith('numpy.'):  # what a function of numpy's gave: its shape is as unknown
+            return _pellucid.unknown('torch.tensor(%s)' % text, 'it is made from an array that is not known')
+        _pellucid.note_guess(text, 'as the data of a tensor it is taken for a number')
     shape, value, own = from_data(data)
     dtype = to_dtype(dtype)
     if dtype is not None and dtype is not own:
@@ -759,6 +764,8 @@ def as_tensor(data, dtype=None, device=None):
 
 
 def from_numpy(array):
+    if is_symbol(array):
+        return _pellucid.unknown('torch.from_numpy(%s)' % _pellucid.symbol_text(array), 'the array is not known')
     shape, value, own = from_data(array)
     return make(shape, own, value)
 

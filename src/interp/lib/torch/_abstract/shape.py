@@ -908,6 +908,8 @@ Tensor.swapaxes = Tensor.swapdims = Tensor.transpose
 Tensor.moveaxis = movedim
 Tensor.ravel = flatten
 Tensor.detach_ = Tensor.coalesce = Tensor.to_dense = same
+for _name in ('to_sparse', 'to_sparse_coo', 'to_sparse_csr', 'to_sparse_csc', 'to_sparse_bsr', 'to_sparse_bsc', 'to_mkldnn'):
+    setattr(Tensor, _name, lambda self, *args, **kwargs: clone(self))  # how the elements are kept is not in a tree
 Tensor.fliplr = lambda self: flip(self, 1)
 publish('tril', triangle(True))
 publish('triu', triangle(False))

@@ -1,5 +1,6 @@
 """Parameters and buffers: tensors that a module registers."""
 
+import _pellucid
 import torch
 from torch._abstract.core import Tensor, changed
 from torch._abstract.types import Size, cpu
@@ -20,7 +21,7 @@ class Parameter(Tensor):
             self.device = data.device
         if requires_grad is not True:
             self.requires_grad = requires_grad
-        elif data.dtype.kind < 2:
+        elif not _pellucid.is_symbol(data) and data.dtype.kind < 2:
             raise RuntimeError('Only Tensors of floating point and complex dtype can require gradients')
 
     def __repr__(self):
