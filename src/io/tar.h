@@ -12,6 +12,7 @@ typedef struct pel_tar_member {
 
 typedef struct pel_tar {
     PEL_VEC(pel_tar_member) members;
+    uint64_t end; /* behind the last member; padding follows, if anything */
 } pel_tar;
 
 /* Whether the first header's checksum is right. */

@@ -211,6 +211,8 @@ uint32_t pel_look_inside_tar(pel_ctx *ctx, pel_loaded *out, pel_str bytes, bool 
         pel_input content = pel_input_of(pel_str_cut(bytes, member->offset, member->offset + member->size));
         n += look_at(ctx, out, member->name, &content, member->offset, adopts_networks);
     }
+    pel_input whole = pel_input_of(bytes);
+    pel_look_at_rest(ctx, out, &whole, tar->end, 0);
     return n;
 }
 

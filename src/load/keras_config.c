@@ -72,6 +72,21 @@ static pel_str part_of(pel_str module) {
     return (pel_str){ "", 0 };
 }
 
+/* keras.src.backend.torch.optimizers.torch_adamw: what compile() wrote is of the backend that it ran on. */
+static bool is_backend_optimizer(pel_str module) {
+    static const char *const backends[] = { "torch", "tensorflow", "jax", "numpy", "openvino" };
+    pel_str start = PEL_STR("keras.src.backend.");
+    if (!pel_str_starts(module, start)) return false;
+    for (size_t i = 0; i < PEL_COUNT(backends); i++) {
+        pel_str rest = pel_str_from(module, start.len);
+        size_t n = strlen(backends[i]);
+        if (pel_str_starts(rest, pel_str_of(backends[i])) &&
+            pel_str_starts(pel_str_from(rest, n), PEL_STR(".optimizers.")))
+            return true;
+    }
+    return false;
+}
+
 /* Classes begin with a capital letter; functions must be known to compute. */
 static bool is_known_of_keras(pel_str module, pel_str name) {
     static const char *const parts[] = {
@@ -80,9 +95,11 @@ static bool is_known_of_keras(pel_str module, pel_str name) {
         "random",     "dtype_policies", "quantizers",  "mixed_precision"
     };
     static const char *const other[] = { "get", "deserialize", "serialize", "pop", "insert", "data", "device" };
+    bool is_class = name.len && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z' && !memchr(name.ptr, '.', name.len);
+    if (is_class && is_backend_optimizer(module)) return true;
     if (!name.len || !is_one_of(part_of(module), parts, PEL_COUNT(parts))) return false;
     if (memchr(name.ptr, '.', name.len)) return false;
-    if (name.ptr[0] >= 'A' && name.ptr[0] <= 'Z') return true;
+    if (is_class) return true;
     return pel_is_computing(name) && !is_one_of(name, other, PEL_COUNT(other));
 }
 
@@ -172,6 +189,10 @@ static pel_str judge_object(judge *j, const pel_json_value *object, pel_str laye
         find(j, PEL_NOTE, "class", object->at,
              pel_format(j->ctx, "needs %.*s, which the program that loads it must have registered",
                         PEL_FMT(registered)));
+    const pel_json_value *function = pel_json_get(config, "function");
+    if (pel_str_is(class, "Lambda") && function && function->kind == PEL_J_ARRAY &&
+        !pel_json_get(config, "function_type"))
+        judge_code(j, layer, function, function->at); /* as Keras 2 wrote it */
     if (pel_str_is(class, "Lambda") && config && config->kind == PEL_J_OBJECT &&
         !pel_json_get(config, "function_type") && pel_json_text(pel_json_get(config, "function")).len)
         find(j, PEL_SUSPECT, "imports-unknown", object->at,

@@ -317,7 +317,16 @@ static void load_weak(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_in
 static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into) {
     if (into->depth > MAX_NESTING) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "model files nest deeper than %d", MAX_NESTING);
     if (!input->size) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "the file is empty");
-    pel_str head = pel_input_head(ctx, input);
+    pel_str head = pel_input_head(ctx, input), text;
+    if (pel_decode_text(ctx, input, head, &text)) {
+        pel_find(ctx, &into->findings, PEL_NOTE, "decoded-text", (pel_str){ "", 0 }, 0,
+                 PEL_STR("the text is decoded first: offsets are those of its UTF-8"));
+        look_for_pickle(ctx, into, input);
+        pel_input *decoded = pel_new(ctx, pel_input);
+        *decoded = pel_input_of(text);
+        input = decoded;
+        head = pel_input_head(ctx, input);
+    }
     if (!into->depth && pel_is_repository_text(name) && is_text(head)) {
         look_for_pickle(ctx, into, input); /* a few letters of source can be one */
         pel_load_repository_text(ctx, into, name, pel_input_whole(ctx, input));
@@ -336,6 +345,11 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
     if (!is_known && pel_is_tf_data(ctx, into, name, input)) {
         look_for_pickle(ctx, into, input);
         pel_load_tf_data(ctx, into, name);
+        return;
+    }
+    if (!is_known && !pel_is_native(head) && !pel_is_script(head) && pel_is_onnx_data(ctx, into, name)) {
+        look_for_pickle(ctx, into, input);
+        pel_load_onnx_data(ctx, into, name);
         return;
     }
     if (!is_known && is_text(head) && pel_load_other_text(ctx, into, name, pel_input_whole(ctx, input))) return;
@@ -366,8 +380,8 @@ void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
 }
 
 bool pel_is_safe_path(pel_str path) {
-    if (!path.len || path.ptr[0] == '/' || memchr(path.ptr, '\\', path.len) || memchr(path.ptr, ':', path.len) ||
-        memchr(path.ptr, 0, path.len))
+    if (!path.len || path.ptr[0] == '/' || path.ptr[0] == '~' || memchr(path.ptr, '\\', path.len) ||
+        memchr(path.ptr, ':', path.len) || memchr(path.ptr, 0, path.len))
         return false;
     for (size_t start = 0; start < path.len;) {
         size_t end = start;

@@ -61,6 +61,9 @@ void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str 
 void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
 void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
 void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* Whether the model beside a file, that its name leads to, has its numbers there. */
+bool pel_is_onnx_data(pel_ctx *ctx, const pel_loaded *out, pel_str name);
+void pel_load_onnx_data(pel_ctx *ctx, pel_loaded *out, pel_str name);
 void pel_load_graphdef(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Throws PEL_E_UNSUPPORTED: only what it would load is found. */
@@ -82,6 +85,10 @@ bool pel_is_tflite(pel_str bytes);
 void pel_load_tflite(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_is_json(pel_str bytes);
 void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* A value of JSON on each line; false if that can't be read either: then the names in it have been looked at. */
+bool pel_load_json_lines(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* What Python's readers of JSON and YAML make UTF-8 of first; false if the file is no such text. */
+bool pel_decode_text(pel_ctx *ctx, const pel_input *input, pel_str head, pel_str *text);
 /* Source, YAML and requirements have no mark of their own: their names say what they are (repository.c). */
 bool pel_is_repository_text(pel_str name);
 void pel_load_repository_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);

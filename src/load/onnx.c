@@ -466,23 +466,72 @@ static void read_function(onnx_file *f, pel_proto message, bool is_named_only) {
     f->inside = 0;
 }
 
-void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
-    out->format = PEL_STR("ONNX");
-    onnx_file f = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '.') };
+static void read_model(onnx_file *f, pel_str bytes) {
     pel_proto_field field, part;
     for (int pass = 0; pass < 2; pass++) {
         pel_proto model = { .bytes = bytes };
-        while (pel_proto_next(ctx, &model, &field)) {
+        while (pel_proto_next(f->ctx, &model, &field)) {
             if (field.wire != PEL_WIRE_BYTES) continue;
-            if (field.number == 25) read_function(&f, pel_proto_of(&field), pass == 0);
+            if (field.number == 25) read_function(f, pel_proto_of(&field), pass == 0);
             if (pass == 0) continue;
-            if (field.number == 7 && pel_proto_find(ctx, pel_proto_of(&field), 2, &part))
-                f.builder.network->root->class = part.bytes;
-            if (field.number == 7) read_graph(&f, pel_proto_of(&field), (pel_str){ "", 0 });
+            if (field.number == 7 && pel_proto_find(f->ctx, pel_proto_of(&field), 2, &part))
+                f->builder.network->root->class = part.bytes;
+            if (field.number == 7) read_graph(f, pel_proto_of(&field), (pel_str){ "", 0 });
             for (uint32_t graph = 1; field.number == 20 && graph <= 2; graph++) /* how it was trained */
-                if (pel_proto_find(ctx, pel_proto_of(&field), graph, &part))
-                    read_graph(&f, pel_proto_of(&part), graph == 1 ? PEL_STR("initialization") : PEL_STR("training"));
+                if (pel_proto_find(f->ctx, pel_proto_of(&field), graph, &part))
+                    read_graph(f, pel_proto_of(&part), graph == 1 ? PEL_STR("initialization") : PEL_STR("training"));
         }
     }
-    check_recursion(&f);
+    check_recursion(f);
+}
+
+void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    out->format = PEL_STR("ONNX");
+    onnx_file f = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '.') };
+    read_model(&f, bytes);
+}
+
+/* ---- the numbers beside a model ---- */
+
+typedef struct beside_job {
+    onnx_file f;
+    pel_loaded model;
+    pel_str name; /* of the model */
+    bool is_there;
+} beside_job;
+
+static void beside_body(pel_ctx *ctx, void *arg) {
+    beside_job *job = arg;
+    pel_input input;
+    if (!pel_open_beside(ctx, &job->model, job->name, &input)) return;
+    job->f = (onnx_file){ .ctx = ctx, .out = &job->model, .builder = pel_build(ctx, &job->model, job->name, '.') };
+    read_model(&job->f, pel_input_whole(ctx, &input));
+    job->is_there = true;
+}
+
+/* The model whose numbers a file may have, by its name: model.onnx_data and model.onnx.data are of model.onnx. */
+static pel_str model_of(pel_ctx *ctx, pel_str data) {
+    static const char *const endings[] = { "_data", ".data" };
+    for (size_t i = 0; i < PEL_COUNT(endings); i++) {
+        if (!pel_str_ends(data, pel_str_of(endings[i]))) continue;
+        pel_str stem = pel_str_cut(data, 0, data.len - strlen(endings[i]));
+        return pel_str_ends(stem, PEL_STR(".onnx")) ? stem : pel_format(ctx, "%.*s.onnx", PEL_FMT(stem));
+    }
+    return (pel_str){ "", 0 };
+}
+
+bool pel_is_onnx_data(pel_ctx *ctx, const pel_loaded *out, pel_str name) {
+    size_t start = name.len;
+    pel_err ignored;
+    while (start && name.ptr[start - 1] != '/' && name.ptr[start - 1] != '\\') start--;
+    pel_str base = pel_str_from(name, start);
+    beside_job job = { .model = { .file = out->file, .input = out->input }, .name = model_of(ctx, base) };
+    if (!job.name.len || !pel_attempt(ctx, beside_body, &job, &ignored) || !job.is_there) return false;
+    return pel_map_has(&job.f.files, key_of(&job.f, base));
+}
+
+void pel_load_onnx_data(pel_ctx *ctx, pel_loaded *out, pel_str name) {
+    out->format = PEL_STR("ONNX data");
+    pel_tree_builder builder = pel_build(ctx, out, name, '/');
+    pel_build_unknown(&builder, PEL_STR("tensors"), PEL_STR("the model beside it lists them"));
 }

@@ -80,6 +80,8 @@ pel_onnx_op pel_judge_onnx_op(pel_str domain, pel_str op) {
         { "com.microsoft.nchwc", microsoft },
         { "com.ms.internal.nhwc", standard },
         { "ai.onnx.contrib", extensions },
+        { "com.microsoft.extensions", extensions },
+        { "org.pytorch.aten", " " }, /* any operator of torch, by its name */
     };
     bool is_python = pel_str_starts(op, PEL_STR("PyOp")) || pel_str_starts(op, PEL_STR("PythonOp")) ||
                      pel_str_starts(op, PEL_STR("PyCustomOp"));

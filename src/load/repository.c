@@ -247,8 +247,33 @@ static void find_hot_names(pel_ctx *ctx, pel_loaded *out, pel_str text, uint64_t
     }
 }
 
+/* jsonpickle has keys of its own ("py/object", "py/reduce", "py/repr"): their values are imported, called, evaluated.
+ */
+static bool read_json_pickle(pel_ctx *ctx, pel_loaded *out, pel_str key, const pel_json_value *item) {
+    if (!pel_str_starts(key, PEL_STR("py/"))) return false;
+    if (item->kind == PEL_J_STR && !pel_str_is(key, "py/repr"))
+        judge_target(ctx, out, item->text, item->at);
+    else
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "target", key, item->at,
+                 PEL_STR("jsonpickle makes objects of this, by calls that it names"));
+    return true;
+}
+
+/* LangChain's objects: {"lc": 1, "type": "constructor", "id": ["langchain", "llms", "OpenAI"], "kwargs": {}}. */
+static bool read_constructor(pel_ctx *ctx, pel_loaded *out, const pel_json_value *object) {
+    const pel_json_value *id = pel_json_get(object, "id");
+    if (!pel_json_get(object, "lc") || !id || id->kind != PEL_J_ARRAY) return false;
+    pel_buf name = pel_buf_in(ctx);
+    for (uint32_t i = 0; i < id->items.n; i++) {
+        if (i) pel_put_byte(&name, '.');
+        pel_put(&name, pel_json_text(id->items.at[i]));
+    }
+    judge_target(ctx, out, pel_buf_str(&name), id->at);
+    return true;
+}
+
 static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *value, int depth) {
-    bool any = false;
+    bool any = read_constructor(ctx, out, value);
     if (depth > MAX_LEVELS) pel_throw(ctx, PEL_E_TOO_DEEP, value->at, "a config nests deeper than %d", MAX_LEVELS);
     bool is_object = value->kind == PEL_J_OBJECT;
     if (value->kind == PEL_J_STR && value->text.len < MAX_NAME && is_hot(value->text, false)) {
@@ -262,6 +287,7 @@ static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *va
             judge_target(ctx, out, pel_json_text(item), item->at);
             any = true;
         }
+        any = read_json_pickle(ctx, out, key, item) || any;
         /* transformers fetches kernels, which are native code, by the names of their repositories */
         bool is_kernel = pel_str_ends(key, PEL_STR("attn_implementation")) || pel_str_is(key, "experts_implementation");
         if (is_kernel && item->kind == PEL_J_STR && item->text.len && memchr(item->text.ptr, '/', item->text.len)) {
@@ -273,6 +299,75 @@ static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *va
         any = find_targets(ctx, out, item, depth + 1) || any;
     }
     return any;
+}
+
+/* "\x5f" and "\u005f" in quotes are letters to a reader of YAML. */
+static pel_str unescaped(pel_ctx *ctx, pel_str line) {
+    if (!line.len || !memchr(line.ptr, '\\', line.len)) return line;
+    pel_buf out = pel_buf_in(ctx);
+    for (size_t i = 0; i < line.len; i++) {
+        char kind = line.ptr[i] == '\\' && i + 1 < line.len ? line.ptr[i + 1] : 0;
+        size_t n = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
+        unsigned long value = 0;
+        size_t k = 0;
+        for (; k < n && i + 2 + k < line.len; k++) {
+            const char *digit = strchr("0123456789abcdef", line.ptr[i + 2 + k] | 32);
+            if (!digit || !line.ptr[i + 2 + k]) break;
+            value = value * 16 + (unsigned long)(digit - "0123456789abcdef");
+        }
+        bool is_letter = n && k == n && value && value < 128;
+        pel_put_byte(&out, is_letter ? (char)value : line.ptr[i]);
+        if (is_letter) i += 1 + n;
+    }
+    return pel_buf_str(&out);
+}
+
+/* Whether all of an object's values are numbers: vocabularies, and results of runs. They name nothing. */
+static bool has_numbers_only(const pel_json_value *root) {
+    if (root->kind != PEL_J_OBJECT || !root->items.n) return false;
+    for (uint32_t i = 1; i < root->items.n; i += 2)
+        if (root->items.at[i]->kind != PEL_J_NUMBER) return false;
+    return true;
+}
+
+typedef struct line_job {
+    pel_loaded *out;
+    pel_str line;
+    uint64_t at;
+} line_job;
+
+static void read_json_line(pel_ctx *ctx, void *arg) {
+    line_job *job = arg;
+    find_targets(ctx, job->out, pel_json_read(ctx, job->line, job->at), 0);
+}
+
+/* What can't be read as JSON may be read by somebody else: its quoted texts are looked at all the same. */
+static void find_quoted_names(pel_ctx *ctx, pel_loaded *out, pel_str bytes) {
+    for (size_t i = 0; i < bytes.len; i++) {
+        size_t start = i + 1;
+        if (bytes.ptr[i] != '"') continue;
+        for (i = start; i < bytes.len && bytes.ptr[i] != '"'; i++) i += bytes.ptr[i] == '\\';
+        pel_str text = pel_str_cut(bytes, start, i < bytes.len ? i : bytes.len);
+        if (text.len < MAX_NAME) text = unescaped(ctx, text);
+        if (text.len < MAX_NAME && is_hot(text, false)) judge_target(ctx, out, text, start);
+    }
+}
+
+bool pel_load_json_lines(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    for (uint64_t at = 0; at < bytes.len;) {
+        const char *end = memchr(bytes.ptr + at, '\n', bytes.len - (size_t)at);
+        uint64_t stop = end ? (uint64_t)(end - bytes.ptr) : bytes.len;
+        line_job job = { out, pel_str_cut(bytes, (size_t)at, (size_t)stop), at };
+        pel_err why;
+        if (stop - at > 1 && !pel_attempt(ctx, read_json_line, &job, &why)) {
+            find_quoted_names(ctx, out, bytes);
+            return false;
+        }
+        at = stop + 1;
+    }
+    out->format = PEL_STR("JSON lines");
+    without_weights(ctx, out, name);
+    return true;
 }
 
 /* ---- configs that name classes ---- */
@@ -351,8 +446,12 @@ static bool read_package(repository *r, const pel_json_value *root) {
  * reason. The marks alone make no finding. A notebook has cells instead of settings and is settled first. */
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root) {
     static const char *const marks[] = {
-        "model_type",           "architectures",        "tokenizer_class",       "processor_class",
-        "transformers_version", "image_processor_type", "feature_extractor_type"
+        "model_type", "architectures", "tokenizer_class", "processor_class", "transformers_version",
+        "image_processor_type", "feature_extractor_type",
+        /* tokenizers, processors, runs of the trainer, diffusers: data that their loaders know by key */
+        "added_tokens", "pre_tokenizer", "model_max_length", "bos_token", "eos_token", "unk_token", "cls_token",
+        "pad_token", "additional_special_tokens", "log_history", "_diffusers_version", "do_resize", "do_normalize",
+        "feature_size"
     };
     repository r = { .ctx = ctx, .out = out };
     const pel_json_value *cells = pel_json_get(root, "cells"), *map = pel_json_get(root, "auto_map");
@@ -361,7 +460,7 @@ bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, con
         load_notebook(ctx, out, name, cells);
         return true;
     }
-    bool is_config = map || pipelines;
+    bool is_config = map || pipelines || has_numbers_only(root);
     is_config = read_module_list(&r, root) || is_config;
     is_config = read_pipeline(&r, root) || is_config;
     is_config = read_adapter(&r, root) || is_config;
@@ -412,34 +511,15 @@ static void read_requirement(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64
                                              "-r ",
                                              "-c " };
     if (!line.len || line.ptr[0] == '#') return;
+    bool is_path = line.ptr[0] == '.' || line.ptr[0] == '/' || line.ptr[0] == '~' || pel_ends_folded(line, ".whl") ||
+                   pel_ends_folded(line, ".tar.gz") || pel_ends_folded(line, ".zip");
     for (size_t i = 0; i < PEL_COUNT(elsewhere); i++)
-        if (pel_str_find(line, pel_str_of(elsewhere[i]))) {
+        if (is_path || pel_str_find(line, pel_str_of(elsewhere[i]))) {
             pel_find(ctx, &out->findings, PEL_SUSPECT, "requirement", (pel_str){ "", 0 }, at,
                      pel_format(ctx, "installs from elsewhere than the index: %.*s",
                                 (int)(line.len < 160 ? line.len : 160), line.ptr));
             return;
         }
-}
-
-/* "\x5f" and "\u005f" in quotes are letters to a reader of YAML. */
-static pel_str unescaped(pel_ctx *ctx, pel_str line) {
-    if (!line.len || !memchr(line.ptr, '\\', line.len)) return line;
-    pel_buf out = pel_buf_in(ctx);
-    for (size_t i = 0; i < line.len; i++) {
-        char kind = line.ptr[i] == '\\' && i + 1 < line.len ? line.ptr[i + 1] : 0;
-        size_t n = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
-        unsigned long value = 0;
-        size_t k = 0;
-        for (; k < n && i + 2 + k < line.len; k++) {
-            const char *digit = strchr("0123456789abcdef", line.ptr[i + 2 + k] | 32);
-            if (!digit || !line.ptr[i + 2 + k]) break;
-            value = value * 16 + (unsigned long)(digit - "0123456789abcdef");
-        }
-        bool is_letter = n && k == n && value && value < 128;
-        pel_put_byte(&out, is_letter ? (char)value : line.ptr[i]);
-        if (is_letter) i += 1 + n;
-    }
-    return pel_buf_str(&out);
 }
 
 /* A tag where a value may begin, outside of quotes, that is none of YAML's own: its loader calls what it has registered

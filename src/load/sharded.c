@@ -128,8 +128,24 @@ static void load_tokenizer(pel_ctx *ctx, pel_loaded *out, pel_str name, const pe
     }
 }
 
+typedef struct json_job {
+    pel_str text;
+    const pel_json_value *root;
+} json_job;
+
+static void json_body(pel_ctx *ctx, void *arg) {
+    json_job *job = arg;
+    job->root = pel_json_read(ctx, job->text, 0);
+}
+
 void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
-    const pel_json_value *root = pel_json_read(ctx, bytes, 0), *map = pel_json_get(root, "weight_map");
+    json_job job = { bytes, NULL };
+    pel_err why;
+    if (!pel_attempt(ctx, json_body, &job, &why)) {
+        if (why.code == PEL_E_FORMAT && pel_load_json_lines(ctx, out, name, bytes)) return;
+        pel_throw(ctx, why.code, why.at, "%s", why.what);
+    }
+    const pel_json_value *root = job.root, *map = pel_json_get(root, "weight_map");
     if (map && map->kind == PEL_J_OBJECT) {
         load_index(ctx, out, name, map);
         return;

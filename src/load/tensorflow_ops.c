@@ -1,7 +1,7 @@
 /* Operators of TensorFlow that compute, keep variables or call functions of their graph, and reach nothing else. From
- * the registry of TensorFlow 2.21: all that it calls stateless, without those that read files, run Python or other
- * programs, end the process, or only exist for other devices; and of the stateful ones those for variables, tables and
- * chance. */
+ * the registry of TensorFlow 2.21: all that it calls stateless, without those that read files (GenerateVocabRemapping
+ * does), run Python or other programs, end the process, or only exist for other devices; and of the stateful ones those
+ * for variables, tables and chance. */
 #include "load/tensorflow_ops.h"
 
 #include <stdlib.h>
@@ -324,7 +324,6 @@ static const char *const computing[] = {
     "GatherNd",
     "GatherV2",
     "GenerateBoundingBoxProposals",
-    "GenerateVocabRemapping",
     "GetDeadline",
     "GetElementAtIndex",
     "GetOptions",
