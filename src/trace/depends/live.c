@@ -362,11 +362,85 @@ static void refuse_stores_by_dict(pel_synth *s) {
     }
 }
 
+/* ---- the order of keywords ---- */
+
+/* The dict that **kwargs of an activation is; 0: it has none. */
+static pel_id keywords_of(const pel_synth *s, const pel_activation *activation) {
+    const pel_code_object *code = s->log->codes.at[activation->code].code;
+    if (!(code->flags & PEL_CO_VARKEYWORDS)) return 0;
+    return activation->locals[code->argcount + code->kwonlyargcount + (code->flags & PEL_CO_VARARGS ? 1u : 0u)];
+}
+
+static pel_name name_of_key(pel_synth *s, pel_id id) {
+    const pel_value *key = pel_value_at(s->log, id);
+    bool is_text = key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR;
+    return is_text ? pel_intern_str(s->ctx, key->constant->text) : NULL;
+}
+
+/* How many of a dict's keys the root's callers choose the order of. */
+static uint32_t ordered_by_callers(pel_synth *s, const pel_map *given, pel_id dict) {
+    const pel_value *value = pel_value_at(s->log, dict);
+    uint32_t n = 0;
+    for (uint32_t i = 0; value->kind == PEL_V_DICT && i + 1 < value->n; i += 2) {
+        pel_name key = name_of_key(s, value->items[i]);
+        n += key && pel_map_has(given, PEL_KEY(key));
+    }
+    return n;
+}
+
+/* for name in kwargs, kwargs.items(), list(kwargs), ", ".join(kwargs); below: what was pushed before the dict. */
+static bool asks_order(const pel_synth *s, const pel_insn *next, pel_id below) {
+    static const char *const methods[] = { "items", "keys", "values", "popitem" };
+    const pel_value *function = pel_value_at(s->log, below);
+    bool is_read = next->op == PEL_OP_LOAD_ATTR || next->op == PEL_OP_LOAD_METHOD;
+    for (size_t i = 0; i < PEL_COUNT(methods); i++)
+        if (is_read && pel_name_is(next->name, methods[i])) return true;
+    if (next->op == PEL_OP_GET_ITER) return true;
+    bool is_given = next->op == PEL_OP_CALL || next->op == PEL_OP_PRECALL;
+    bool is_text = function->kind == PEL_V_CONST && function->constant->kind == PEL_CONST_STR; /* ", ".join */
+    return is_given && (is_text || (function->kind == PEL_V_LIBRARY && pel_library_hands_on(function->text)));
+}
+
+/* Keywords that callers give have an order, and a signature that names them has none. */
+static void refuse_order_of_keywords(pel_synth *s) {
+    pel_map given = { 0 };
+    for (uint32_t r = 0; r < s->log->runs.n; r++) {
+        const pel_log_run *run = &s->log->runs.at[r];
+        /* forward(self, *args, **kwargs) wraps another, whose signature counts */
+        if (!run->activation ||
+            s->log->codes.at[s->log->activations.at[run->activation].code].code->flags & PEL_CO_VARARGS)
+            continue;
+        const pel_value *own = pel_value_at(s->log, keywords_of(s, &s->log->activations.at[run->activation]));
+        for (uint32_t i = 0; own->kind == PEL_V_DICT && own->n > 2 && i + 1 < own->n; i += 2) {
+            pel_name key = name_of_key(s, own->items[i]);
+            if (key) pel_map_set(s->ctx, &given, PEL_KEY(key), 1);
+        }
+    }
+    for (uint32_t a = 1; given.n && a < s->log->activations.n; a++) {
+        const pel_activation *activation = &s->log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        pel_id dict = keywords_of(s, activation), below = 0;
+        if (!author->insns || ordered_by_callers(s, &given, dict) < 2) continue;
+        for (uint32_t i = 0; i < activation->n_records; i++) {
+            const pel_record *record = &activation->records[i];
+            if (record->kind != PEL_R_PUSH) continue;
+            const pel_insn *insn = pel_author_insn(author, record);
+            bool is_it = insn && pel_value_at(s->log, record->value)->object == pel_value_at(s->log, dict)->object;
+            if (is_it && pel_value_at(s->log, dict)->object && asks_order(s, insn + 1, below))
+                pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0,
+                          "the order of keyword arguments is asked, and a signature that names them has none: give a "
+                          "dict instead");
+            below = record->value;
+        }
+    }
+}
+
 void pel_find_live(pel_synth *s) {
     find_written(s);
     find_written_globals(s);
     find_old_objects(s);
     refuse_stores_by_dict(s);
+    refuse_order_of_keywords(s);
     find_filled(s);
     find_given_objects(s);
     find_live(s);

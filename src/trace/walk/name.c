@@ -347,7 +347,9 @@ pel_val *pel_eval_name(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
     val = pel_finish(w, front, node, val);
-    if (pel_is_local(w, node->Name.id) && pel_env_slot(w, node->Name.id)->gone && val->text->kind == PEL_Name) {
+    bool is_gone = pel_is_local(w, node->Name.id) && pel_env_slot(w, node->Name.id)->gone;
+    if (val->parts && !is_gone && pel_filled_taint(w, front, val)) val->parts = NULL; /* by another name, too */
+    if (is_gone && val->text->kind == PEL_Name) {
         if (!val->parts) pel_lost(w, node, "what `%s` holds differs from path to path", node->Name.id->text);
         val->text = pel_parts_text(w, val->parts);
         for (uint32_t i = 0; i < val->parts->n; i++) val->lost |= val->parts->items[i]->lost;

@@ -161,11 +161,22 @@ static bool compares_tensors(const pel_walk *w, pel_front front, uint8_t op, con
     return false;
 }
 
+/* Two tensors, or objects with such, that a caller may give as one; the model's own weights are what they are. */
+static bool may_be_one(const pel_walk *w, pel_front front, const pel_val *left, const pel_val *right) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *a = pel_value_at(w->log, left->at[i]), *b = pel_value_at(w->log, right->at[i]);
+        bool are_weights = a->kind == PEL_V_TENSOR && b->kind == PEL_V_TENSOR && w->log->tensors.at[a->tensor].owner &&
+                           w->log->tensors.at[b->tensor].owner;
+        if (!are_weights && pel_live(w->s, left->at[i]) && pel_live(w->s, right->at[i])) return true;
+    }
+    return false;
+}
+
 /* Whether with other data one could be the other where it was not, or not be it: what is computed is never None, and
  * what was given and is none is asserted to be such. */
 static bool may_be_other(pel_walk *w, pel_front front, const pel_val *left, const pel_val *right) {
     const pel_val *asked = pel_is_none(right->text) ? left : pel_is_none(left->text) ? right : NULL;
-    if (!asked) return pel_varies(left->taint) || pel_varies(right->taint);
+    if (!asked) return pel_varies(left->taint) || pel_varies(right->taint) || may_be_one(w, front, left, right);
     if (pel_taint_maybe_none(asked->taint)) return true;
     if (asked->taint->why == PEL_WHY_BROUGHT) {
         w->s->asked.there = true;

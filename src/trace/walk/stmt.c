@@ -149,7 +149,8 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
     w->effect |= value->effect || target->kind != PEL_Name || kids.n > 0;
     for (uint32_t i = 0; i < front.n; i++) {
         uint8_t kind = pel_value_at(w->log, old->at[i])->kind;
-        if (kind == PEL_V_TENSOR || kind == PEL_V_LIST) { /* changed in place, whoever holds it */
+        bool is_changed = kind == PEL_V_TENSOR || kind == PEL_V_LIST || kind == PEL_V_DICT || kind == PEL_V_SET;
+        if (is_changed) { /* in place, whoever holds it */
             w->effect = true;
             pel_note_node(w->s, text, PEL_NOTE_EFFECT);
         }
