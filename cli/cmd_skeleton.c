@@ -142,11 +142,13 @@ const cli_command cli_cmd_skeleton = {
              "TRACE is a file that --save-trace kept: the skeleton is written from it without Python\n"
              "and without torch, unverified (exit 3).\n"
              "\n"
-             "FILE.pt2 is an archive of torch.export: its nn.Module classes are written from the file\n"
-             "alone, nothing of it is executed. Where Python has torch, and the audit calls the file\n"
-             "harmless, the source is then compared with torch.export.load of the file, bit by bit, on\n"
-             "its example inputs; else its header says that it is not verified (exit 3). An operator that\n"
-             "has no place in a source is an error that names it. Weights: pellucid convert FILE.pt2.",
+             "FILE.pt2 is an archive of torch.export, FILE.pt one of TorchScript, scripted or traced: its\n"
+             "nn.Module classes are written from the file alone, nothing of it is executed. Of a scripted\n"
+             "one they have their author's functions, which such files keep. Where Python has torch, and the\n"
+             "audit calls the file harmless, the source is then compared with torch.export.load or\n"
+             "torch.jit.load of the file, bit by bit, on its example inputs, or inputs that it takes; else\n"
+             "its header says that it is not verified (exit 3). An operator that has no place in a source is\n"
+             "an error that names it. Weights: pellucid convert FILE.",
     .example = "$ pellucid skeleton timm:resnet18 -o resnet18.py\n"
                "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py\n"
                "$ pellucid skeleton 'hf:bert(num_hidden_layers=2)' --config -o bert.py\n"

@@ -34,6 +34,8 @@ class Recovered(Result):
     difference: str = ""
     #: Why nothing was compared; "" if it was.
     not_compared: str = ""
+    #: What the file was loaded with.
+    loader: str = "torch.export.load"
 
     @property
     def verdict(self) -> str:
@@ -41,7 +43,7 @@ class Recovered(Result):
             return f"differs from the file: {self.difference}"
         if self.not_compared:
             return f"not verified: {self.not_compared}"
-        return f"equal to torch.export.load of the file, bit by bit, in eval mode on {' and '.join(self.equal)}"
+        return f"equal to {self.loader} of the file, bit by bit, in eval mode on {' and '.join(self.equal)}"
 
     def save(self, path: Path) -> None:
         with open(path, "w", encoding="utf-8") as file:
@@ -59,11 +61,11 @@ class Recovered(Result):
 
 
 def recover(file: Path, *, verify: bool = True) -> Recovered:
-    """Writes the `nn.Module` classes of a torch.export archive (`.pt2`) from the file alone.
+    """Writes the `nn.Module` classes of a torch.export archive (`.pt2`) or a TorchScript archive from the file alone.
 
     Nothing of the file is executed to write them. With torch, the result is then compared with the file as
-    `torch.export.load` reads it, on the example inputs that the file holds and on other data; this loads the file, so
-    it is done only where the audit calls the file harmless.
+    `torch.export.load` or `torch.jit.load` reads it, on the example inputs that the file holds, or on inputs of shapes
+    that it takes, and on other data; this loads the file, so it is done only where the audit calls the file harmless.
 
     Args:
         verify: False: don't load the file; the header says that nothing was compared
@@ -86,6 +88,11 @@ def _compare(made: Recovered, file: Path) -> None:
     verdict = audit(file).verdict
     if verdict != "harmless":
         made.not_compared = f"the audit calls the file {verdict}, so torch must not load it"
+        return
+    if not _is_export(file):
+        from ._recover_script import compare
+        made.loader = "torch.jit.load"
+        made.equal, made.difference, made.not_compared = compare(file, made.source, made.root)
         return
     try:
         program, exact = _load(file)
@@ -113,6 +120,11 @@ def _compare(made: Recovered, file: Path) -> None:
         if made.difference:
             return
         made.equal.append(name)
+
+
+def _is_export(file: Path) -> bool:
+    with zipfile.ZipFile(file) as archive:
+        return any(name.endswith(PROGRAMS) for name in archive.namelist())
 
 
 def _load(file: Path) -> tuple[Any, bool]:

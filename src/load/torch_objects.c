@@ -216,6 +216,28 @@ static void add_tensor(walker *w, const tensor_parts *parts, pel_str full_name, 
     pel_build_tensor(w->builder, full_name, tensor);
 }
 
+bool pel_pickled_tensor(pel_ctx *ctx, const pel_pickled *object, const pel_zip *zip, pel_str folder,
+                        pel_findings *findings, pel_tensor_bytes *out) {
+    tensor_parts parts = { .dtype = { "", 0 } };
+    int64_t strides[MAX_DIMS];
+    pel_str key, dtype;
+    *out = (pel_tensor_bytes){ .n = 0 };
+    if (!read_tensor(object, &parts) || !parts.storage || !read_storage(parts.storage, &key, &dtype)) return false;
+    out->n = parts.size->items.n;
+    out->dtype = parts.dtype.len ? parts.dtype : dtype;
+    for (uint32_t i = 0; i < out->n; i++) out->sizes[i] = parts.size->items.at[i]->integer;
+    bool has_strides = parts.stride && parts.stride->items.n == out->n;
+    for (uint32_t i = 0; has_strides && i < out->n; i++) strides[i] = parts.stride->items.at[i]->integer;
+    if (has_strides && !is_contiguous(out->sizes, strides, out->n)) return false;
+    const pel_zip_member *member = pel_zip_find(zip, pel_format(ctx, "%.*s%.*s", PEL_FMT(folder), PEL_FMT(key)));
+    uint64_t start, width = pel_dtype_size(out->dtype);
+    if (!member || !member->readable || !width || parts.offset < 0 ||
+        __builtin_mul_overflow((uint64_t)parts.offset, width, &start) || start > member->size)
+        return false;
+    out->bytes = pel_str_from(pel_zip_content(ctx, zip, member, (uint64_t)1 << 28, findings), start);
+    return true;
+}
+
 /* ---- containers ---- */
 
 /* Plain values, and short tuples and lists of them, as expressions; NULL for all else. */
@@ -340,6 +362,8 @@ static void walk_script(walker *w, const pel_pickled *class, const pel_pickled *
             if (pass == 0 && role == PEL_SCRIPT_PARAMETER)
                 add_tensor(w, &parts, join(w, path, key->text), PEL_PARAMETER);
             if (pass == 1 && role == PEL_SCRIPT_BUFFER) add_tensor(w, &parts, join(w, path, key->text), PEL_BUFFER);
+            if (pass == 2 && is_tensor && role == PEL_SCRIPT_ATTRIBUTE) /* in no state dict */
+                add_tensor(w, &parts, join(w, path, key->text), PEL_VOLATILE_BUFFER);
             if (pass == 2 && !is_tensor && value->kind == PEL_P_NEW)
                 walk(w, value, join(w, path, key->text), PEL_PARAMETER, depth + 1);
         }

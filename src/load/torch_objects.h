@@ -29,4 +29,15 @@ void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickled *root, 
 /* The dtype of a storage class: FloatStorage, "float32"; empty if it is none. */
 pel_str pel_storage_dtype(pel_str class_name);
 
+/* A tensor of an archive whose storages are members of that folder. */
+typedef struct pel_tensor_bytes {
+    pel_str dtype;
+    int64_t sizes[64];
+    uint32_t n;
+    pel_str bytes; /* from its first element on */
+} pel_tensor_bytes;
+/* False: the object is no tensor, or its elements don't lie in a row in the file. */
+bool pel_pickled_tensor(pel_ctx *ctx, const pel_pickled *object, const pel_zip *zip, pel_str folder,
+                        pel_findings *findings, pel_tensor_bytes *out);
+
 #endif

@@ -21,6 +21,7 @@ typedef struct maker {
     PEL_VEC(made_class *) classes;
     pel_map taken;   /* names of classes */
     pel_map by_name; /* … -> made_class */
+    pel_map read;    /* names of attributes that a method reads */
 } maker;
 
 /* ---- lists ---- */
@@ -87,7 +88,9 @@ static pel_nodes list_argument(pel_ctx *ctx, pel_nodes all) {
 /* Whether a module only calls its members one after the other: what nn.Sequential does. */
 static bool is_chain(const pel_part *part) {
     const pel_node *method = part->methods.n == 1 ? part->methods.at[0] : NULL;
-    if (!method || part->held.n || !part->children.n || !has_index_children(part, true)) return false;
+    if (!method || method->mark != PEL_FROM_GRAPH || part->held.n || !part->children.n ||
+        !has_index_children(part, true))
+        return false;
     const pel_nodes *body = &method->FunctionDef.body, *args = &method->FunctionDef.args->arguments.args;
     pel_name value = args->n == 2 ? args->at[1]->arg.arg : NULL;
     int64_t last = -1;
@@ -161,12 +164,14 @@ static pel_node *held_line(pel_ctx *ctx, const pel_held *held) {
 static pel_node *class_text(maker *m, const pel_part *part) {
     pel_ctx *ctx = m->ctx;
     bool is_list = has_index_children(part, false);
+    pel_str base = part->base.len ? part->base : pel_str_of(is_list ? "nn.ModuleList" : "nn.Module");
+    bool is_row = pel_str_is(base, "nn.Sequential");
     pel_node *class = pel_node_new(ctx, PEL_ClassDef), *init = pel_node_new(ctx, PEL_FunctionDef);
     pel_node *super = pel_make_call(ctx, pel_name_node(ctx, "super"), (pel_nodes){ 0 }, (pel_nodes){ 0 });
     pel_node *self = pel_node_new(ctx, PEL_arg);
     self->arg.arg = pel_intern_c(ctx, "self");
     class->ClassDef.name = pel_intern_c(ctx, "Class");
-    class->ClassDef.bases = pel_nodes_one(ctx, pel_dotted(ctx, is_list ? "nn.ModuleList" : "nn.Module"));
+    class->ClassDef.bases = pel_nodes_one(ctx, pel_dotted(ctx, base.ptr));
     init->FunctionDef.name = pel_intern_c(ctx, "__init__");
     init->FunctionDef.args = pel_node_new(ctx, PEL_arguments);
     pel_nodes_push(ctx, &init->FunctionDef.args->arguments.args, self);
@@ -174,9 +179,14 @@ static pel_node *class_text(maker *m, const pel_part *part) {
     pel_nodes_push(
         ctx, body,
         pel_make_expr(ctx, pel_make_call(ctx, pel_make_attribute(ctx, super, pel_intern_c(ctx, "__init__"), PEL_Load),
-                                         is_list ? list_argument(ctx, members(m, part)) : (pel_nodes){ 0 },
+                                         !is_list ? (pel_nodes){ 0 }
+                                         : is_row ? members(m, part)
+                                                  : list_argument(ctx, members(m, part)),
                                          (pel_nodes){ 0 })));
     for (uint32_t i = 0; i < part->held.n; i++) pel_nodes_push(ctx, body, held_line(ctx, &part->held.at[i]));
+    for (uint32_t i = 0; i < part->attributes.n; i++)
+        if (pel_map_has(&m->read, PEL_KEY(part->attributes.at[i].name)))
+            pel_nodes_push(ctx, body, set_self(ctx, part->attributes.at[i].name, part->attributes.at[i].value));
     for (uint32_t i = 0; i < part->children.n; i++) {
         const pel_part *child = part->children.at[i];
         if (index_of(child->name) >= 0) continue;
@@ -373,11 +383,44 @@ static void finish(maker *m, made_class *class) {
     pel_nodes_push(m->ctx, &m->r->classes, class->texts.at[0]);
 }
 
+static void find_read(void *arg, pel_node **slot) {
+    maker *m = arg;
+    if ((*slot)->kind == PEL_Attribute) pel_map_set(m->ctx, &m->read, PEL_KEY((*slot)->Attribute.attr), 1);
+    pel_each_child(*slot, find_read, m);
+}
+
+/* nn.Sequential(a, b), nn.Sequential(OrderedDict([("conv", a)])), nn.ModuleDict({"a": a}). */
+static pel_node *container(maker *m, const pel_part *part) {
+    pel_ctx *ctx = m->ctx;
+    bool is_dict = strcmp(part->container, "nn.ModuleDict") == 0;
+    pel_nodes args = { 0 };
+    if (!is_dict && has_index_children(part, true)) {
+        args = members(m, part);
+    } else if (part->children.n) {
+        pel_node *dict = pel_node_new(ctx, PEL_Dict);
+        for (uint32_t i = 0; i < part->children.n; i++) {
+            pel_nodes_push(ctx, &dict->Dict.keys, pel_make_text(ctx, part->children.at[i]->name));
+            pel_nodes_push(ctx, &dict->Dict.values, part->children.at[i]->made);
+        }
+        if (!is_dict) pel_map_set(ctx, &m->r->imports, PEL_KEY(pel_intern_c(ctx, "OrderedDict")), 1);
+        args = pel_nodes_one(ctx, is_dict ? dict
+                                          : pel_make_call(ctx, pel_name_node(ctx, "OrderedDict"),
+                                                          pel_nodes_one(ctx, dict), (pel_nodes){ 0 }));
+    }
+    return pel_make_call(ctx, pel_dotted(ctx, part->container), args, (pel_nodes){ 0 });
+}
+
 /* Inner modules first: how one is made must be known before the class of its owner is. */
 void pel_recover_classes(pel_recovery *r) {
     static const char *const reserved[] = { "torch", "nn", "F" };
     maker m = { .r = r, .ctx = r->ctx };
     int highest = 0;
+    for (uint32_t i = 0; i < r->parts.n; i++)
+        for (uint32_t k = 0; k < r->parts.at[i]->methods.n; k++) find_read(&m, &r->parts.at[i]->methods.at[k]);
+    for (uint32_t i = 0; i < r->functions.n; i++) {
+        find_read(&m, &r->functions.at[i]);
+        pel_map_set(r->ctx, &m.taken, PEL_KEY(r->functions.at[i]->FunctionDef.name), 1);
+    }
     for (size_t i = 0; i < PEL_COUNT(reserved); i++)
         pel_map_set(r->ctx, &m.taken, PEL_KEY(pel_intern_c(r->ctx, reserved[i])), 1);
     for (uint32_t i = r->parts.n; i-- > 0;) {
@@ -391,7 +434,9 @@ void pel_recover_classes(pel_recovery *r) {
             pel_part *part = r->parts.at[i];
             if (part->height != height || part->made) continue;
             bool is_plain = !part->methods.n && !part->held.n && part->parent && has_index_children(part, true);
-            if (part->parent && is_chain(part))
+            if (part->parent && part->container)
+                part->made = container(&m, part);
+            else if (part->parent && is_chain(part))
                 part->made =
                     pel_make_call(r->ctx, pel_dotted(r->ctx, "nn.Sequential"), members(&m, part), (pel_nodes){ 0 });
             else if (is_plain && !part->children.n)

@@ -7,12 +7,52 @@ static void find_functional(void *arg, pel_node **slot) {
     pel_each_child(*slot, find_functional, found);
 }
 
+typedef struct import_row {
+    const char *name, *module;
+} import_row;
+static const import_row imports[] = {
+#define IMPORT(name, module) { name, module },
+#include "source/imports.def"
+#undef IMPORT
+};
+
 static pel_node *import_as(pel_ctx *ctx, const char *module, const char *as) {
     pel_node *import = pel_node_new(ctx, PEL_Import), *alias = pel_node_new(ctx, PEL_alias);
     alias->alias.name = pel_intern_c(ctx, module);
     if (as) alias->alias.asname = pel_intern_c(ctx, as);
     import->Import.names = pel_nodes_one(ctx, alias);
     return import;
+}
+
+/* from typing import List, Optional: the rows of one module that the text uses. */
+static void import_from(pel_recovery *r, const char *module, pel_nodes *body) {
+    pel_node *import = pel_node_new(r->ctx, PEL_ImportFrom);
+    import->ImportFrom.module = pel_intern_c(r->ctx, module);
+    for (size_t i = 0; i < PEL_COUNT(imports); i++) {
+        pel_name name = pel_intern_c(r->ctx, imports[i].name);
+        if (!imports[i].module || strcmp(imports[i].module, module) != 0 || !pel_map_has(&r->imports, PEL_KEY(name)))
+            continue;
+        pel_node *alias = pel_node_new(r->ctx, PEL_alias);
+        alias->alias.name = name;
+        pel_nodes_push(r->ctx, &import->ImportFrom.names, alias);
+    }
+    if (import->ImportFrom.names.n) pel_nodes_push(r->ctx, body, import);
+}
+
+static void write_imports(pel_recovery *r, pel_nodes *body) {
+    bool has_functional = pel_map_has(&r->imports, PEL_KEY(pel_intern_c(r->ctx, "F")));
+    for (uint32_t i = 0; i < r->classes.n; i++) find_functional(&has_functional, &r->classes.at[i]);
+    for (uint32_t i = 0; i < r->functions.n; i++) find_functional(&has_functional, &r->functions.at[i]);
+    for (size_t i = 0; i < PEL_COUNT(imports); i++)
+        if (imports[i].module && !*imports[i].module &&
+            pel_map_has(&r->imports, PEL_KEY(pel_intern_c(r->ctx, imports[i].name))))
+            pel_nodes_push(r->ctx, body, import_as(r->ctx, imports[i].name, NULL));
+    import_from(r, "collections", body);
+    import_from(r, "typing", body);
+    pel_nodes_push(r->ctx, body, import_as(r->ctx, "torch", NULL));
+    if (has_functional) pel_nodes_push(r->ctx, body, import_as(r->ctx, "torch.nn.functional", "F"));
+    pel_nodes_push(r->ctx, body, import_as(r->ctx, "torch.nn", "nn"));
+    import_from(r, "torch", body);
 }
 
 /* The first line is what a check replaces by its verdict. */
@@ -48,15 +88,18 @@ void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *o
     pel_recover_parts(&r);
     bool is_zip = pel_is_zip(pel_input_head(ctx, r.loaded->input));
     const pel_zip *zip = is_zip ? pel_zip_read(ctx, r.loaded->input, &r.loaded->findings) : NULL;
-    if (!zip || !pel_recover_export(&r, zip))
-        pel_throw(ctx, PEL_E_UNSUPPORTED, 0,
-                  "source from a file: a %.*s has no program that could be written; torch.export archives (.pt2) have",
-                  PEL_FMT(r.loaded->format));
+    if (!zip || (!pel_recover_export(&r, zip) && !pel_recover_script(&r, zip)))
+        pel_throw(
+            ctx, PEL_E_UNSUPPORTED, 0,
+            "source from a file: a %.*s has no program that could be written; archives of torch.export (.pt2) and "
+            "TorchScript have",
+            PEL_FMT(r.loaded->format));
+    pel_part functions = { .methods = r.functions };
+    pel_spell(&r, &functions);
+    pel_tidy(&r, &functions);
     pel_recover_modules(&r);
     pel_recover_classes(&r);
     pel_node *module = pel_node_new(ctx, PEL_Module);
-    bool has_functional = false;
-    for (uint32_t i = 0; i < r.classes.n; i++) find_functional(&has_functional, &r.classes.at[i]);
     pel_str name = { file->name.ptr, file->name.len };
     for (size_t i = name.len; i-- > 0;)
         if (name.ptr[i] == '/') {
@@ -64,9 +107,8 @@ void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *o
             break;
         }
     pel_nodes_push(ctx, &module->Module.body, pel_make_comment(ctx, header(&r, name)));
-    pel_nodes_push(ctx, &module->Module.body, import_as(ctx, "torch", NULL));
-    if (has_functional) pel_nodes_push(ctx, &module->Module.body, import_as(ctx, "torch.nn.functional", "F"));
-    pel_nodes_push(ctx, &module->Module.body, import_as(ctx, "torch.nn", "nn"));
+    write_imports(&r, &module->Module.body);
+    for (uint32_t i = 0; i < r.functions.n; i++) pel_nodes_push(ctx, &module->Module.body, r.functions.at[i]);
     for (uint32_t i = 0; i < r.classes.n; i++) pel_nodes_push(ctx, &module->Module.body, r.classes.at[i]);
     pel_ast_check(ctx, module);
     pel_buf text = pel_buf_in(ctx);

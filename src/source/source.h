@@ -15,6 +15,11 @@ typedef struct pel_held { /* a tensor of a module */
     const pel_model_tensor *tensor;
 } pel_held;
 
+typedef struct pel_attribute { /* a plain value of a module */
+    pel_name name;
+    pel_node *value;
+} pel_attribute;
+
 typedef struct pel_part pel_part;
 struct pel_part {       /* a module of the file */
     pel_str path, name; /* "blocks.0.attn", "attn" */
@@ -23,11 +28,21 @@ struct pel_part {       /* a module of the file */
     pel_part *parent;
     PEL_VEC(pel_part *) children;
     PEL_VEC(pel_held) held;
-    pel_nodes methods; /* FunctionDef: forward, and forward_1 for a call that computes something else */
-    bool mutates;      /* a method writes into tensors */
+    pel_nodes methods;     /* FunctionDef: forward, and forward_1 for a call that computes something else */
+    pel_str base;          /* "nn.Sequential"; empty: nn.Module, or nn.ModuleList if its members have numbers */
+    const char *container; /* "nn.Sequential", "nn.ModuleDict": it is just that; NULL: it is none */
+    PEL_VEC(pel_attribute) attributes; /* plain values that the file has; written where a method reads them */
+    bool mutates;                      /* a method writes into tensors */
     /* what classes.c finds */
     pel_node *made; /* the constructor's call: nn.Linear(4, 8), nn.ModuleList([...]), Block(8) */
     int height;
+};
+
+/* The mark of a method: what may be done with it. */
+enum {
+    PEL_FROM_GRAPH,   /* one call a line: everything */
+    PEL_AUTHORS,      /* the author's text: nothing */
+    PEL_WITH_BRANCHES /* the file's own code, with its variables */
 };
 
 typedef struct pel_recovery {
@@ -40,7 +55,9 @@ typedef struct pel_recovery {
     PEL_VEC(pel_str) notes;    /* for the header */
     uint32_t n_constants;      /* tensors that no state dict of the file's own model has */
     bool is_fixed;             /* sizes of the example are numbers in the text */
+    pel_nodes functions;       /* FunctionDef, for all classes */
     pel_nodes classes;         /* ClassDef */
+    pel_map imports;           /* names of imports.def that the text uses -> 1 */
     pel_name root_class;
     uint32_t operators; /* calls of operators, and those that no row spells: written as torch.ops */
     uint32_t unspelled;
@@ -57,12 +74,15 @@ bool pel_part_holds(pel_str path, pel_str of); /* whether `of` is path, or below
 
 /* ---- readers: false: the file is not of this format ---- */
 bool pel_recover_export(pel_recovery *r, const pel_zip *zip);
+bool pel_recover_script(pel_recovery *r, const pel_zip *zip);
 
 /* ---- spell.c ---- */
 /* A part of one operator of torch.nn gets its constructor (made), and no methods. */
 void pel_recover_modules(pel_recovery *r);
 /* The name of a constructor's positional argument, for those who pass it on. */
 pel_str pel_module_argument(const pel_node *made, uint32_t index);
+/* The constructor of a module of torch.nn, by its attributes; NULL: no row of script_modules.def fits. */
+pel_node *pel_module_by_attributes(pel_recovery *r, const pel_part *part);
 /* Whether a row spells the operator of that name. */
 bool pel_is_spelled(pel_str operator);
 /* Operators become calls as people write them. */

@@ -19,6 +19,15 @@ static const module_row module_rows[] = {
 #undef MODULE
 };
 
+typedef struct script_row {
+    const char *class, *tensors, *text, *defaults;
+} script_row;
+static const script_row script_rows[] = {
+#define SCRIPT_MODULE(class, tensors, text, defaults) { class, tensors, text, defaults },
+#include "source/script_modules.def"
+#undef SCRIPT_MODULE
+};
+
 /* One attempt to write a call by a row. */
 typedef struct filling {
     pel_ctx *ctx;
@@ -26,8 +35,9 @@ typedef struct filling {
     const char *defaults;
     const pel_part *part; /* of a constructor; NULL: an operator */
     bool is_inplace;
-    uint64_t used;     /* bits of the positional arguments */
-    uint64_t used_kws; /* … and of the keywords */
+    bool has_attributes; /* names are those of the part's attributes */
+    uint64_t used;       /* bits of the positional arguments */
+    uint64_t used_kws;   /* … and of the keywords */
     bool fails;
 } filling;
 
@@ -88,11 +98,13 @@ static pel_node *keyword_of(filling *f, pel_str name) {
 }
 
 /* A list of equal numbers is one number in a constructor, other lists are tuples. */
-static pel_node *as_argument(pel_ctx *ctx, pel_node *value) {
-    if (value->kind != PEL_List || !value->List.elts.n) return value;
-    if (equals(value, value->List.elts.at[0])) return value->List.elts.at[0];
+static pel_node *as_argument(pel_ctx *ctx, pel_node *value, bool is_whole) {
+    if (value->kind != PEL_List && value->kind != PEL_Tuple) return value;
+    pel_nodes elts = value->kind == PEL_List ? value->List.elts : value->Tuple.elts;
+    if (!elts.n) return value;
+    if ((!is_whole || elts.n == 1) && equals(value, elts.at[0])) return elts.at[0];
     pel_node *row = pel_node_new(ctx, PEL_Tuple);
-    row->Tuple.elts = value->List.elts;
+    row->Tuple.elts = elts;
     return row;
 }
 
@@ -106,6 +118,8 @@ static const pel_model_tensor *tensor_of(const pel_part *part, pel_str name) {
 static pel_node *fact_of(filling *f, pel_str name) {
     pel_ctx *ctx = f->ctx;
     const pel_model_tensor *weight = tensor_of(f->part, PEL_STR("weight"));
+    for (uint32_t i = 0; f->has_attributes && i < f->part->attributes.n; i++)
+        if (pel_str_eq(pel_name_str(f->part->attributes.at[i].name), name)) return f->part->attributes.at[i].value;
     if (pel_str_is(name, "inplace")) return pel_make_constant(ctx, pel_const_bool(f->is_inplace));
     if (pel_str_starts(name, PEL_STR("has_")))
         return pel_make_constant(ctx, pel_const_bool(tensor_of(f->part, pel_str_from(name, 4)) != NULL));
@@ -123,9 +137,9 @@ static pel_node *fact_of(filling *f, pel_str name) {
         pel_node *sizes = pel_node_new(ctx, PEL_List);
         for (uint32_t i = 2; weight && i < weight->shape.n; i++)
             pel_nodes_push(ctx, &sizes->List.elts, pel_make_int(ctx, weight->shape.dims[i].size));
-        return as_argument(ctx, sizes);
+        return as_argument(ctx, sizes, false);
     }
-    if (name.len < 3 || name.ptr[name.len - 2] != '_') return NULL;
+    if (f->has_attributes || name.len < 3 || name.ptr[name.len - 2] != '_') return NULL;
     const pel_model_tensor *tensor = tensor_of(f->part, pel_str_cut(name, 0, name.len - 2));
     uint32_t dim = (uint32_t)(name.ptr[name.len - 1] - '0');
     return tensor && dim < tensor->shape.n && !tensor->shape.dims[dim].symbol.len
@@ -135,8 +149,10 @@ static pel_node *fact_of(filling *f, pel_str name) {
 
 /* The value of a placeholder; NULL: not given, or a default (which *left says). Other names are themselves. */
 static pel_node *placed(filling *f, pel_node *name, pel_node **left) {
-    pel_str text = pel_name_str(name->Name.id);
+    pel_str text = pel_name_str(name->Name.id), whole = PEL_STR("whole");
     *left = NULL;
+    bool is_whole = f->part && pel_str_starts(text, whole);
+    if (is_whole) text = pel_str_from(text, whole.len + f->has_attributes);
     bool is_argument = text.len > 1 && text.ptr[0] == '_';
     if (!is_argument && (!f->part || pel_str_is(text, "nn"))) return name;
     pel_node *value = NULL;
@@ -151,7 +167,7 @@ static pel_node *placed(filling *f, pel_node *name, pel_node **left) {
         value = fact_of(f, key);
         if (!value) f->fails = true;
     }
-    if (value && f->part) value = as_argument(f->ctx, value);
+    if (value && f->part) value = as_argument(f->ctx, value, is_whole);
     if (!value || !is_default(f, key, value)) return value;
     *left = value;
     return NULL;
@@ -419,9 +435,50 @@ void pel_recover_modules(pel_recovery *r) {
     for (uint32_t i = 0; i < r->parts.n; i++) recover_module(r, r->parts.at[i]);
 }
 
+static bool may_hold(const script_row *row, pel_str name) {
+    pel_str tensors = pel_str_of(row->tensors);
+    for (size_t at = 0; at < tensors.len;) {
+        pel_str word = word_of(tensors, &at);
+        bool is_open = word.ptr[word.len - 1] == '*';
+        if (is_open ? pel_str_starts(name, pel_str_cut(word, 0, word.len - 1)) : pel_str_eq(word, name)) return true;
+    }
+    return false;
+}
+
+pel_node *pel_module_by_attributes(pel_recovery *r, const pel_part *part) {
+    const pel_node *nothing = pel_make_call(r->ctx, pel_name_node(r->ctx, "_"), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    for (size_t i = 0; i < PEL_COUNT(script_rows); i++) {
+        const script_row *row = &script_rows[i];
+        if (!pel_str_is(part->class, row->class)) continue;
+        bool fits = true;
+        for (uint32_t k = 0; k < part->held.n; k++) fits &= may_hold(row, pel_name_str(part->held.at[k].name));
+        if (!fits) continue;
+        filling f = { .ctx = r->ctx, .call = nothing, .defaults = row->defaults, .part = part, .has_attributes = true };
+        pel_node *made = fill(&f, parsed(r->ctx, pel_str_of(row->text)));
+        if (f.fails) continue;
+        made->mark = (uint32_t)(PEL_COUNT(module_rows) + i) + 1;
+        return made;
+    }
+    return NULL;
+}
+
+/* "out_features" of "nn.Linear(in_features, out_features, ...": the row's own names. */
+static pel_str named_in(const char *text, uint32_t index) {
+    pel_str rest = pel_str_of(strchr(text, '(') + 1);
+    for (size_t start = 0, end; start < rest.len; start = end + 2, index--) {
+        for (end = start; end < rest.len && rest.ptr[end] != ',' && rest.ptr[end] != ')';) end++;
+        pel_str word = pel_str_cut(rest, start, end);
+        if (!index && pel_str_starts(word, PEL_STR("whole_"))) word = pel_str_from(word, 6);
+        if (!index) return memchr(word.ptr, '=', word.len) ? PEL_STR("size") : word;
+    }
+    return PEL_STR("size");
+}
+
 /* The name of a constructor's positional argument, for those who pass it on. */
 pel_str pel_module_argument(const pel_node *made, uint32_t index) {
-    pel_str names = pel_str_of(made->mark ? module_rows[made->mark - 1].names : "");
+    uint32_t row = made->mark - 1;
+    if (made->mark > PEL_COUNT(module_rows)) return named_in(script_rows[row - PEL_COUNT(module_rows)].text, index);
+    pel_str names = pel_str_of(made->mark ? module_rows[row].names : "");
     for (size_t at = 0; at < names.len; index--) {
         pel_str word = word_of(names, &at);
         if (!index) return word;

@@ -225,6 +225,12 @@ static void find_dead(void *arg, pel_node **slot) {
     pel_each_child(*slot, find_dead, d);
 }
 
+/* The author's name for a value, which a reader of files keeps in the name that it makes: "v.3.out"; else empty. */
+static pel_str hint_of(pel_name made) {
+    const char *dot = memchr(made->text + 2, '.', made->len - 2);
+    return dot ? pel_str_from(pel_name_str(made), (size_t)(dot + 1 - made->text)) : (pel_str){ "", 0 };
+}
+
 /* What a value is called after: the module or function that gave it. */
 static pel_str word_for(pel_node *value) {
     while (value->kind == PEL_Subscript) value = value->Subscript.value;
@@ -249,11 +255,15 @@ static void name_line(namer *n, const pel_nodes *body, uint32_t at) {
         first_dead dead = { n, body, at, NULL };
         find_dead(&dead, &line->Assign.value);
         pel_name old = dead.found ? pel_map_pointer(&n->names, PEL_KEY(dead.found)) : NULL;
-        bind(n, target->Name.id, old ? old : fresh(n, word_for(line->Assign.value)));
+        pel_str hint = hint_of(target->Name.id), known = old ? pel_name_str(old) : hint;
+        bool is_same =
+            !hint.len || (pel_str_starts(known, hint) && (known.len == hint.len || known.ptr[hint.len] == '_'));
+        bind(n, target->Name.id, old && is_same ? old : fresh(n, hint.len ? hint : word_for(line->Assign.value)));
     }
     for (uint32_t i = 0; target->kind == PEL_Tuple && i < target->Tuple.elts.n; i++) {
         pel_name made = target->Tuple.elts.at[i]->Name.id;
-        if (is_made(made)) bind(n, made, fresh(n, word_for(line->Assign.value)));
+        pel_str hint = is_made(made) ? hint_of(made) : (pel_str){ "", 0 };
+        if (is_made(made)) bind(n, made, fresh(n, hint.len ? hint : word_for(line->Assign.value)));
     }
 }
 
@@ -278,7 +288,8 @@ static void name_values(tidy *t) {
     for (uint32_t i = 1; i < args->n; i++) {
         static const char *const letters[] = { "x", "y", "z" };
         pel_name made = args->at[i]->arg.arg;
-        bind(&n, made, fresh(&n, is_made(made) ? pel_str_of(i <= 3 ? letters[i - 1] : "value") : pel_name_str(made)));
+        pel_str hint = is_made(made) ? hint_of(made) : pel_name_str(made);
+        bind(&n, made, fresh(&n, hint.len ? hint : pel_str_of(i <= 3 ? letters[i - 1] : "value")));
         args->at[i]->arg.arg = pel_map_pointer(&n.names, PEL_KEY(made));
     }
     for (uint32_t i = 0; i < body->n; i++) name_line(&n, body, i);
@@ -287,6 +298,7 @@ static void name_values(tidy *t) {
 
 void pel_tidy(pel_recovery *r, pel_part *part) {
     for (uint32_t i = 0; i < part->methods.n; i++) {
+        if (part->methods.at[i]->mark != PEL_FROM_GRAPH) continue;
         tidy t = { .r = r, .ctx = r->ctx, .part = part, .method = part->methods.at[i] };
         make_loops(&t);
         write_into_users(&t);
