@@ -79,6 +79,14 @@ static bool is_namedtuple(PyTypeObject *type) {
     return fields && PyTuple_Check(fields) && inherits(type, &PyTuple_Type);
 }
 
+/* Objects of a type of C that are their attributes and nothing else: types.SimpleNamespace. */
+static bool is_bare(const PyTypeObject *type) {
+    Py_ssize_t head = (Py_ssize_t)sizeof(PyObject), pointer = (Py_ssize_t)sizeof(PyObject *);
+    return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_base == &PyBaseObject_Type &&
+           type->tp_dictoffset == head && type->tp_basicsize == head + pointer &&
+           type->tp_getattro == PyObject_GenericGetAttr;
+}
+
 static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     const pel_torch *torch = &rec->torch;
     if (type == &PyLong_Type) return LOOK_LONG;
@@ -106,6 +114,7 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     if (pel_str_ends(pel_str_of(type->tp_name), PEL_STR("ScriptFunction"))) return LOOK_SCRIPT;
     if (inherits(type, &PyType_Type)) return LOOK_TYPE;
     if (strcmp(type->tp_name, "method-wrapper") == 0) return LOOK_WRAPPER;
+    if (is_bare(type)) return LOOK_OBJECT;
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type == &PyModule_Type) return LOOK_NAMED;
     if (strcmp(type->tp_name, "OpOverloadPacket") == 0 || strcmp(type->tp_name, "OpOverload") == 0) return LOOK_NAMED;
     return LOOK_OBJECT;

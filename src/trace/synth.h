@@ -30,7 +30,7 @@ enum { PEL_FILLED_BY_DATA = 1, PEL_FILLED_WITH_DATA = 2 };
 typedef struct pel_param {
     pel_name name;  /* in the output */
     uint32_t local; /* index into varnames */
-    enum { PEL_PARAM_PLAIN, PEL_PARAM_STAR_ITEM, PEL_PARAM_KEY_ITEM } kind;
+    enum { PEL_PARAM_PLAIN, PEL_PARAM_STAR_ITEM, PEL_PARAM_KEY_ITEM, PEL_PARAM_STAR } kind;
     uint32_t item; /* STAR_ITEM: which one of *args */
     pel_name key;  /* KEY_ITEM: its key in **kwargs */
     bool keyword_only;
@@ -249,6 +249,9 @@ bool pel_made_in_run(const pel_synth *s, const pel_author *author);
 bool pel_runs_module(pel_synth *s, pel_id activation);
 /* wish, or something like it, as a name that the function does not use for something else. */
 pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name wish);
+
+/* ---- walk/called_back.c ---- */
+bool *pel_find_kept(pel_synth *s); /* per activation: the author's text of an autograd function tells it */
 
 /* ---- live.c ---- */
 void pel_find_live(pel_synth *s);

@@ -93,11 +93,16 @@ static bool is_unchangeable_class(const pel_log_class *class) {
     return false;
 }
 
+/* Objects of a library's that are their attributes and nothing else: they change where somebody stores into them. */
+static bool is_bare_class(const pel_log_class *class) {
+    return pel_str_is(class->path, "argparse.Namespace") || pel_str_is(class->path, "types.SimpleNamespace");
+}
+
 static const pel_taint *by_object(const pel_synth *s, const pel_value *object) {
     const pel_log_class *class = pel_class_at(s->log, object->class);
     if (is_unchangeable_class(class)) return pel_constant(PEL_WHY_COMPUTED);
-    bool is_known = class->kind != PEL_CLASS_LIBRARY && pel_map_has(&s->objects.old, object->object) &&
-                    !pel_map_has(&s->objects.written, object->class);
+    bool is_known = (class->kind != PEL_CLASS_LIBRARY || is_bare_class(class)) &&
+                    pel_map_has(&s->objects.old, object->object) && !pel_map_has(&s->objects.written, object->class);
     return is_known ? pel_constant(PEL_WHY_LOOKED_UP) : &pel_taint_unknown;
 }
 
@@ -142,7 +147,7 @@ bool pel_keeps_state(const pel_synth *s, pel_id id) {
     case PEL_V_OBJECT:
         return pel_class_at(s->log, value->class)->kind == PEL_CLASS_LIBRARY &&
                !is_unchangeable_class(pel_class_at(s->log, value->class)) &&
-               pel_map_has(&s->objects.old, value->object);
+               !is_bare_class(pel_class_at(s->log, value->class)) && pel_map_has(&s->objects.old, value->object);
     case PEL_V_LITERAL: return value->object != 0;
     case PEL_V_NONE_YET:
     case PEL_V_CONST:

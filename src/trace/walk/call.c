@@ -342,7 +342,7 @@ static meaning who_is_meant(pel_walk *w, pel_front front, const pel_call_site *c
     m.children = pel_new_array(w->ctx, front.n + 1u, pel_id);
     m.numbers = pel_new_array(w->ctx, front.n + 1u, pel_id);
     for (uint32_t i = 0; i < front.n; i++) {
-        m.children[i] = meant(w, c, i);
+        m.children[i] = c->calls_back ? 0 : meant(w, c, i);
         pel_group *group = m.children[i] ? w->s->group_of[m.children[i]] : NULL;
         if (!group) continue;
         m.found++;

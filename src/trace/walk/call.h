@@ -17,8 +17,9 @@ typedef struct pel_call_site {
     pel_id *callee; /* per lane: the value that is called, as far as known */
     pel_call_argument *args;
     uint32_t n_args;
-    pel_kids kids; /* the activations that began while it ran */
-    pel_val *val;  /* what it gave, and its text in the making */
+    pel_kids kids;   /* the activations that began while it ran */
+    bool calls_back; /* and none of them is what it calls */
+    pel_val *val;    /* what it gave, and its text in the making */
 } pel_call_site;
 
 /* ---- walk/call.c ---- */
@@ -59,6 +60,9 @@ bool pel_asks_kind_of_tensor(const pel_walk *w, pel_front front, const pel_call_
 void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path);
 /* layers.append(layer) */
 void pel_refuse_changed_holder(pel_walk *w, pel_front front, const pel_call_site *c);
+
+/* ---- walk/called_back.c ---- */
+pel_kids pel_called_back(pel_walk *w, const pel_kids *kids); /* what a text that is kept as it is calls back */
 
 /* ---- walk/outside.c ---- */
 /* Of logging, casts and nn.Identity only a value is left: that value. NULL: the call is none of these. */

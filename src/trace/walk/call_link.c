@@ -606,6 +606,8 @@ static void taint_counters(binding *b) {
 }
 
 bool pel_link_call(pel_walk *w, pel_front front, pel_call_site *c, pel_group *target, const pel_id *children) {
+    for (uint32_t p = 0; p < target->n_params; p++)
+        if (target->params[p].kind == PEL_PARAM_STAR) return false; /* calls pass what they pass */
     pel_node *text = pel_shallow(w, c->node);
     text->Call.func = c->func->text;
     text->Call.args = text->Call.keywords = (pel_nodes){ 0 };

@@ -5,7 +5,7 @@
 pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *param) {
     pel_id id = log->activations.at[activation].locals[param->local];
     const pel_value *whole = pel_value_at(log, id);
-    if (param->kind == PEL_PARAM_PLAIN) return id;
+    if (param->kind == PEL_PARAM_PLAIN || param->kind == PEL_PARAM_STAR) return id;
     if (param->kind == PEL_PARAM_STAR_ITEM) return param->item < whole->n ? whole->items[param->item] : 0;
     return pel_item_named(log, whole, param->key);
 }
@@ -116,6 +116,14 @@ static const pel_node *arguments_of(const pel_node *function) {
     return has_arguments ? function->FunctionDef.args : NULL;
 }
 
+/* A function inside of another has one text, however many items its calls pass: *args stays whole. */
+static bool has_open_star(const pel_synth *s, const pel_group *group, uint32_t local) {
+    uint32_t n = pel_value_at(s->log, s->log->activations.at[group->lanes[0]].locals[local])->n;
+    for (uint32_t i = 1; i < group->n_lanes; i++)
+        if (pel_value_at(s->log, s->log->activations.at[group->lanes[i]].locals[local])->n != n) return true;
+    return false;
+}
+
 /* Each item of *args, which all calls have as many of; `local` is the variable that holds them. */
 static void add_star_items(pel_synth *s, const pel_group *group, uint32_t local, param_list *params) {
     const pel_code_object *code = s->log->codes.at[group->code].code;
@@ -174,7 +182,11 @@ static void make_params(pel_synth *s, pel_group *group) {
                                .author_default = fallback }));
     }
     bool has_star = code->flags & PEL_CO_VARARGS;
-    if (has_star) add_star_items(s, group, n_plain, &params);
+    if (has_star && has_open_star(s, group, n_plain)) {
+        pel_param whole = { .name = code->varnames.at[n_plain], .local = n_plain, .kind = PEL_PARAM_STAR };
+        pel_push(s->ctx, &params, whole);
+    } else if (has_star)
+        add_star_items(s, group, n_plain, &params);
     if (code->flags & PEL_CO_VARKEYWORDS) add_keys(s, group, n_plain + has_star, &params);
     group->params = params.at;
     group->n_params = params.n;
@@ -190,15 +202,15 @@ bool pel_runs_module(pel_synth *s, pel_id id) {
            pel_module_at(s->log, self->module)->in_tree;
 }
 
-/* Activations that a straight line above them tells. */
+/* Activations that a straight line above them tells, or a text that is kept as it is. */
 static bool *find_told(pel_synth *s) {
     const pel_log *log = s->log;
     uint8_t *level = pel_new_array(s->ctx, log->activations.n, uint8_t); /* of the line that an activation is in */
-    bool *told = pel_new_array(s->ctx, log->activations.n, bool);
+    bool *told = pel_find_kept(s);
     for (pel_id id = 1; id < log->activations.n; id++) {
         const pel_activation *activation = &log->activations.at[id];
         uint8_t above = level[activation->parent];
-        told[id] = above == PEL_STRAIGHT_FLAT || (above && !pel_runs_module(s, id));
+        told[id] |= above == PEL_STRAIGHT_FLAT || (above && !pel_runs_module(s, id));
         level[id] = told[id] ? above : (uint8_t)pel_map_find(&s->program->straight, activation->code, 0);
     }
     return told;

@@ -37,14 +37,13 @@ static bool ran_modules(const pel_walk *w, const pel_kids *kids) {
     return false;
 }
 
-/* A class for torch.autograd is kept as its author wrote it, with methods that were never recorded. So it can't call
- * what is not: the modules of a reversible network, which it runs forward and backward again. */
+/* A class for torch.autograd is kept as its author wrote it, with methods that were never recorded. What it calls back
+ * is called by a text that names no function of ours, as what torch calls back is. */
 void pel_call_autograd(pel_walk *w, pel_front front, pel_call_site *c) {
     name_apply(w, front, c);
     if (!pel_is_autograd(w, c)) return;
-    if (ran_modules(w, &c->kids)) pel_lost(w, c->node, "an autograd.Function that runs modules");
-    pel_forget_kids(w, &c->kids);
-    c->kids.n = 0;
+    c->kids = pel_called_back(w, &c->kids);
+    c->calls_back = true;
     pel_class_row(w->ctx, w->s->program, pel_value_at(w->log, c->base->at[0])->class);
 }
 

@@ -13,9 +13,11 @@ static void mark_from(pel_walk *w, const pel_call_site *c, uint32_t first, pel_g
     pel_map here = { 0 };
     for (uint32_t a = first; a < c->n_args; a++) {
         const pel_call_argument *arg = &c->args[a];
-        pel_param *param = arg->keyword                                          ? pel_param_for(group, arg->keyword)
-                           : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
-                                                                                 : NULL;
+        pel_param *param =
+            arg->keyword ? pel_param_for(group, arg->keyword)
+            : !arg->star && !arg->stars && next < group->n_params && group->params[next].kind != PEL_PARAM_STAR
+                ? &group->params[next++]
+                : NULL;
         if (param) mark_param(w, param, arg->val, &here);
         const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
         for (uint32_t k = 0; parts && parts->keys && k < parts->n; k++)

@@ -195,6 +195,18 @@ static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node, uint3
     return rest;
 }
 
+/* Whether a lane raises in a statement, and this try catches it. */
+static bool raises_in(pel_walk *w, const pel_lane *lane, const pel_node *node, uint32_t statement, uint32_t *at) {
+    return raising_statement(w, lane, node->Try.body, at) == statement && is_caught_by(w, lane, *at, node);
+}
+
+static bool all_raise_in(pel_walk *w, pel_front front, const pel_node *node, uint32_t statement) {
+    uint32_t at;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!raises_in(w, pel_lane_at(w, front, i), node, statement, &at)) return false;
+    return front.n > 0;
+}
+
 /* Takes the lanes that raise in the next statement out of those that go on, and puts them where the handlers begin. */
 static pel_front part_raising(pel_walk *w, pel_front going, const pel_node *node, uint32_t statement,
                               pel_front *raised) {
@@ -203,7 +215,7 @@ static pel_front part_raising(pel_walk *w, pel_front going, const pel_node *node
     for (uint32_t i = 0; i < going.n; i++) {
         pel_lane *lane = pel_lane_at(w, going, i);
         uint32_t at;
-        if (raising_statement(w, lane, node->Try.body, &at) != statement || !is_caught_by(w, lane, at, node)) {
+        if (!raises_in(w, lane, node, statement, &at)) {
             rest.at[rest.n++] = going.at[i];
             continue;
         }
@@ -212,8 +224,37 @@ static pel_front part_raising(pel_walk *w, pel_front going, const pel_node *node
         out.at[out.n++] = going.at[i];
     }
     *raised = pel_both(w, *raised, out);
-    if (!rest.n) pel_lost(w, node->Try.body.at[statement], "every call raises an exception here that depends on data");
     return rest;
+}
+
+/* The expression in which every lane raises. What ran until then is seen, and what it would have given nobody reads:
+ * behind it no recorded call came by. */
+static pel_node *text_of_raising(pel_walk *w, pel_front front, const pel_node *node, uint32_t statement) {
+    pel_node *raising = node->Try.body.at[statement], *value = NULL;
+    bool unpacks = raising->kind == PEL_Assign && raising->Assign.targets.at[0]->kind == PEL_Tuple;
+    if (raising->kind == PEL_Expr) value = raising->Expr.value;
+    if (raising->kind == PEL_Assign) value = raising->Assign.value;
+    if (raising->kind == PEL_Return) value = raising->Return.value;
+    for (uint32_t i = 0; i < front.n && value; i++) {
+        const pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_activation *activation = pel_lane_activation(w, lane);
+        uint32_t at, first = raising_statement(w, lane, node->Try.body, &at);
+        const pel_position *place = pel_position_of(w, &activation->records[at]);
+        bool in_target = unpacks && pel_inside(place, raising->Assign.targets.at[0]);
+        if (first != statement || (!in_target && !pel_inside(place, value))) value = NULL;
+        for (uint32_t r = lane->at; r < at; r++)
+            if (activation->records[r].kind == PEL_R_CHILD) value = NULL; /* a function that never gave anything */
+    }
+    if (!value) pel_lost(w, raising, "every call raises an exception here that depends on data");
+    uint32_t *from = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    for (uint32_t i = 0; i < front.n; i++) from[i] = pel_lane_at(w, front, i)->at;
+    pel_val *val = pel_eval(w, front, value);
+    for (uint32_t i = 0; i < front.n; i++) pel_lane_at(w, front, i)->at = from[i];
+    pel_note_node(w->s, val->text, PEL_NOTE_EFFECT);
+    if (unpacks) return pel_make_assign(w->ctx, pel_copy(w->ctx, raising->Assign.targets.at[0]), val->text);
+    pel_node *text = pel_node_new(w->ctx, PEL_Expr);
+    text->Expr.value = val->text;
+    return text;
 }
 
 /* ---- what a skeleton raises by itself ---- */
@@ -338,11 +379,14 @@ static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     w->level++; /* data chose the lanes that go on, and those that the handlers get */
     w->out = &text->Try.body;
     w->tried++;
+    bool all_raise = false;
     for (uint32_t k = 0; k < node->Try.body.n && going.n; k++) {
         uint32_t before = raised.n;
+        all_raise = all_raise_in(w, going, node, k);
+        if (all_raise) pel_nodes_push(w->ctx, w->out, text_of_raising(w, going, node, k));
         going = part_raising(w, going, node, k, &raised);
         w->torn += raised.n > before;
-        going = pel_walk_statement(w, going, node->Try.body.at[k]);
+        if (going.n) going = pel_walk_statement(w, going, node->Try.body.at[k]);
         w->torn -= raised.n > before;
         pel_env_join(w, &raising, &w->env);
     }
@@ -352,7 +396,8 @@ static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     keep_all_raising(w, text->Try.body, 0, true);
     if (!raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
     pel_front rest = pel_front_new(w, 0);
-    text->Try.orelse = pel_walk_side(w, going, node->Try.orelse, &rest);
+    text->Try.orelse =
+        all_raise ? pel_stub_body(w->ctx) : pel_walk_side(w, going, node->Try.orelse, &rest); /* caught by none */
     pel_env after = pel_env_copy(w, &w->env);
     pel_taint_stored(w, text->Try.body);
     bool hides_guards = false;

@@ -63,6 +63,7 @@ static void bind_whole(pel_walk *w, pel_name name, const item_list *list, bool b
 static pel_val *value_given(pel_walk *w, pel_front front, pel_param *param) {
     pel_val *given = pel_val_new(w, front, pel_make_name(w->ctx, param->name, PEL_Load));
     given->taint = pel_taint_fact(param->taint);
+    if (param->kind == PEL_PARAM_STAR) given->taint = &pel_tainted; /* calls say how many there are */
     if (param->optional) given->optional = param;
     for (uint32_t i = 0; i < front.n; i++)
         given->at[i] = pel_argument(w->log, pel_lane_at(w, front, i)->activation, param);
@@ -84,6 +85,7 @@ static void bind_parameters(pel_walk *w, pel_front front) {
     const pel_group *group = w->group;
     const pel_code_object *code = w->log->codes.at[group->code].code;
     item_list star = { 0 }, keys = { 0 };
+    bool has_whole_star = false;
     for (uint32_t p = 0; p < group->n_params; p++) {
         pel_param *param = &group->params[p];
         pel_val *given = value_given(w, front, param);
@@ -92,13 +94,15 @@ static void bind_parameters(pel_walk *w, pel_front front) {
         pel_tell_closures(w, param->name, given->taint);
         keep_default(w, front, param, given->at);
         pel_bind_lanes(w, front, slot, given->at);
-        if (param->kind == PEL_PARAM_PLAIN) continue;
+        has_whole_star |= param->kind == PEL_PARAM_STAR;
+        if (param->kind == PEL_PARAM_PLAIN || param->kind == PEL_PARAM_STAR) continue;
         item_list *list = param->kind == PEL_PARAM_STAR_ITEM ? &star : &keys;
         pel_push(w->ctx, &list->items, given);
         pel_push(w->ctx, &list->keys, param->key);
     }
     uint32_t next = code->argcount + code->kwonlyargcount;
-    if (code->flags & PEL_CO_VARARGS) bind_whole(w, code->varnames.at[next++], &star, false);
+    if (code->flags & PEL_CO_VARARGS && !has_whole_star) bind_whole(w, code->varnames.at[next], &star, false);
+    next += (code->flags & PEL_CO_VARARGS) != 0;
     if (code->flags & PEL_CO_VARKEYWORDS) bind_whole(w, code->varnames.at[next++], &keys, true);
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         uint64_t key = pel_key2(group->code, PEL_KEY(code->freevars.at[i]));

@@ -132,7 +132,7 @@ pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active
     while (first_default > 0) {
         const pel_param *param = &group->params[first_default - 1];
         bool open = group->is.root || group->is.pinned || group->is.nested;
-        if (stands_behind_star(group, param)) { /* with a default or without */
+        if (stands_behind_star(group, param) || param->kind == PEL_PARAM_STAR) { /* with a default or without */
             first_default--;
             continue;
         }
@@ -142,6 +142,11 @@ pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active
     }
     for (uint32_t p = 0; p < group->n_params; p++) {
         const pel_param *param = &group->params[p];
+        if (param->kind == PEL_PARAM_STAR) {
+            args->arguments.vararg = pel_node_new(s->ctx, PEL_arg);
+            args->arguments.vararg->arg.arg = param->name;
+            continue;
+        }
         if (param->dead || (group->rest && param->forwarded)) continue;
         if (group->star && param->kind == PEL_PARAM_STAR_ITEM) continue;
         pel_node *arg = pel_node_new(s->ctx, PEL_arg);
