@@ -467,3 +467,64 @@ def test_a_recording_after_a_first_call_is_a_retreat_of_the_report(verify: bool)
 def test_a_first_call_that_gives_something_else_is_not_left_out(verify: bool) -> None:
     with pytest.raises(pellucid.SkeletonError, match="lock"):
         pellucid.skeleton(SetsUp(2.0).eval(), (torch.randn(2, 3),), verify=verify, progress=False)
+
+
+# ---- heavy models: no second copy of the weights, no gradient that outlives its digest ----
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.body, self.head = nn.Embedding(6, 4), nn.Linear(4, 4), nn.Linear(4, 6)
+        self.norm = nn.BatchNorm1d(4)
+        self.head.weight = self.embed.weight
+
+    def forward(self, x):
+        from torch.utils.checkpoint import checkpoint
+        x = self.norm(self.embed(x))
+        for _ in range(2):  # each segment brings a gradient of its own
+            x = checkpoint(self.body, x, use_reentrant=True)
+        return self.head(x)
+
+
+def test_heavy_parameters_are_mapped_and_not_copied(monkeypatch) -> None:
+    torch.manual_seed(0)
+    state, module = Tied().state_dict(), Tied()
+    assert not _check.mapped(module, state), "these are not heavy"
+    monkeypatch.setattr(_check, "HEAVY", 1)
+    assert _check.mapped(module, state)
+    assert module.body.weight.data_ptr() == state["body.weight"].data_ptr()
+    assert module.head.weight is module.embed.weight
+    assert module.norm.running_mean.data_ptr() != state["norm.running_mean"].data_ptr(), "runs change buffers"
+    assert all(torch.equal(value, state[key]) for key, value in module.state_dict().items())
+    for wrong in ({key: value for key, value in state.items() if key != "head.bias"},
+                  {**state, "body.weight": state["body.weight"].t()},
+                  {**state, "body.weight": state["body.weight"].double()},
+                  {**state, "body.bias": torch.zeros(5)},
+                  {**state, "body.bias": state["norm.weight"]}):
+        assert not _check.mapped(Tied(), wrong), "load_state_dict would do something else, or memory is shared"
+    hooked = Tied()
+    hooked.register_load_state_dict_pre_hook(lambda *_: None)
+    assert not _check.mapped(hooked, state)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_gradients_of_heavy_models_are_digested_as_they_come(monkeypatch) -> None:
+    monkeypatch.setattr(_check, "LARGE", 1)
+    x = torch.tensor([1, 2, 3])
+
+    def found(change: float = 0.0):
+        torch.manual_seed(0)
+        module = Tied()
+        with torch.no_grad():
+            module.body.weight[0, 0] += change
+        form = _check.plain_form(module(x))
+        return module, _check.gradients(module, form)
+
+    _, plain = found()
+    monkeypatch.setattr(_check, "HEAVY", 1)
+    module, digests = found()
+    assert all(p.grad is None for p in module.parameters())
+    assert digests["embed.weight"] == _check.digested(plain["embed.weight"]), "one gradient has one digest"
+    assert digests["body.weight"][0] == "digests" and len(digests["body.weight"]) == 3, "two segments"
+    assert _check.gradient_difference(found()[1], digests) is None
+    assert _check.gradient_difference(found(0.5)[1], digests)
