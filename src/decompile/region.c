@@ -848,32 +848,62 @@ static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
     return PEL_NONE;
 }
 
+static bool same_instruction(const pel_ins *a, const pel_ins *b) {
+    return a->op == b->op && a->arg == b->arg && (a->sub == b->sub || a->op == PEL_I_RETURN) &&
+           a->target == b->target && (a->op == PEL_I_CONST ? pel_const_same(a->value, b->value) : a->name == b->name);
+}
+
+/* Reads the value of a test with the instructions at copy_at as a jump to those at copy_of that they are a copy of. */
+static bool read_with_copy(pel_lift *l, stack *s, uint32_t at, uint32_t limit, uint32_t length, uint32_t *next) {
+    test ignored = { 0 };
+    bool broken = l->broken;
+    l->copy_end = l->copy_at + length;
+    l->trial++; /* a test is no answer here */
+    bool made = pel_read_cond(l, s, at, limit, &ignored, next);
+    l->trial--;
+    l->copy_at = PEL_NONE;
+    l->broken = broken;
+    return made;
+}
+
+/* return a or (b if c else d): what follows the value was copied into the arm before the last. */
+static bool read_copied_value(pel_lift *l, stack *s, uint32_t at, uint32_t limit, uint32_t *next) {
+    const pel_ins *ins = &l->c->at[at];
+    if (ins->op != PEL_I_JFP && ins->op != PEL_I_JTP) return false;
+    stack whole = pel_stack_copy(l, s, s->n);
+    l->copy_at = PEL_NONE;
+    if (read_with_copy(l, &whole, at, limit, 0, next)) return false; /* there is no copy */
+    uint32_t to = ins->target, last = straight_end(l, to, l->c->n);
+    if (last == PEL_NONE || last - to >= 8 || l->c->at[last].op == PEL_I_JUMP) return false;
+    uint32_t length = last + 1 - to;
+    for (uint32_t i = at + 1; i + length <= to; i++) {
+        uint32_t k = 0;
+        while (k < length && same_instruction(&l->c->at[i + k], &l->c->at[to + k])) k++;
+        if (k < length) continue;
+        l->copy_at = i;
+        l->copy_of = to;
+        if (read_with_copy(l, s, at, limit, length, next)) return true;
+    }
+    return false;
+}
+
 /* return f(a if c else b): the call and the return after the two arms are short enough to be copied into both. Both
  * arms then end alike; the first copy is read as a jump to the second. */
 static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
-    bool returns = limit + 1 < l->c->n && l->c->at[limit].op == PEL_I_CONST && l->c->at[limit + 1].op == PEL_I_RETURN;
-    uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit + 2 * returns);
+    /* a `return` is not covered by what covers the rest */
+    uint32_t more = 0;
+    if (limit + 1 < l->c->n && l->c->at[limit].op == PEL_I_CONST && l->c->at[limit + 1].op == PEL_I_RETURN) more = 2;
+    if (limit < l->c->n && l->c->at[limit].op == PEL_I_RETURN && !l->c->at[limit].is_target) more = 1;
+    uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit + more);
     if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second) return false;
     uint32_t length = 0;
-    while (length < 8 && first - length > t->next && second - length > t->otherwise) {
-        const pel_ins *a = &l->c->at[first - length], *b = &l->c->at[second - length];
-        bool same = a->op == b->op && a->arg == b->arg && (a->sub == b->sub || a->op == PEL_I_RETURN);
-        same = same && a->target == b->target &&
-               (a->op == PEL_I_CONST ? pel_const_same(a->value, b->value) : a->name == b->name);
-        if (!same) break;
+    while (length < 8 && first - length > t->next && second - length > t->otherwise &&
+           same_instruction(&l->c->at[first - length], &l->c->at[second - length]))
         length++;
-    }
     for (; length > 0; length--) {
         l->copy_at = first + 1 - length;
         l->copy_of = second + 1 - length;
-        l->copy_end = first + 1;
-        test ignored = { 0 };
-        l->trial++; /* a test is no answer here */
-        bool made = pel_read_cond(l, s, at, limit, &ignored, next);
-        l->trial--;
-        l->copy_at = PEL_NONE;
-        l->broken = false;
-        if (made) return true;
+        if (read_with_copy(l, s, at, limit, length, next)) return true;
     }
     return false;
 }
@@ -933,7 +963,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
         if (pel_is_cond(ins)) {
             test t;
             uint32_t next;
-            if (pel_read_cond(l, s, at, r->end, &t, &next)) {
+            if (read_copied_value(l, s, at, r->end, &next) || pel_read_cond(l, s, at, r->end, &t, &next)) {
                 at = next;
                 continue;
             }
