@@ -27,7 +27,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.filterwarnings("ignore")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ZOO = os.path.join(os.environ.get("PELLUCID_SHARED", os.path.join(ROOT, "..", "shared")), "zoo")
-LIMIT = 400  # seconds for a model
+LIMIT = int(os.environ.get("BENCH_LIMIT", "400"))  # seconds for a model
 
 
 def specs(kind: str, count: int, seed: str) -> list[tuple[str, str]]:

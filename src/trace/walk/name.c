@@ -66,6 +66,7 @@ void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
         slot->taint = pel_taint_join(w->ctx, slot->taint, with.at[i].taint);
         slot->parts = join_parts(w, slot->parts, with.at[i].parts);
         slot->own &= with.at[i].own;
+        slot->is_size &= with.at[i].is_size;
         slot->gone |= with.at[i].gone;
         pel_join_bindings(slot, &with.at[i]);
     }

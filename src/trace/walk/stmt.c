@@ -108,6 +108,8 @@ static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {
         pel_store(w, front, node->Assign.targets.at[i],
                   &(pel_lane_stored){ .taint = taint, .parts = val->parts, .value = val }, &target);
         if (target->kind == PEL_Name && pel_is_new_container(val->text)) pel_env_slot(w, target->Name.id)->own = true;
+        if (target->kind == PEL_Name && val->at[0] && pel_is_constant(val->taint) && pel_all_same(w, front, val->at))
+            pel_env_slot(w, target->Name.id)->is_size = pel_plain(w->s, val->at[0]) && pel_is_size(w, val->text);
         pel_nodes_push(w->ctx, &text->Assign.targets, target);
     }
     pel_write_statement(w, text);

@@ -51,7 +51,7 @@ static void bind_name(pel_walk *w, pel_front front, pel_name name, bound b) {
     pel_bind_lanes(w, front, slot, b.values);
     slot->taint = b.taint;
     slot->parts = b.parts;
-    slot->own = false;
+    slot->own = slot->is_size = false;
     /* kwargs = what is left of kwargs: still nothing but names */
     slot->gone = slot->gone && b.parts && b.parts->keys && is_star_name(w, name);
     pel_tell_closures(w, name, b.taint);

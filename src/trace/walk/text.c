@@ -54,6 +54,54 @@ bool pel_is_table(const pel_walk *w, pel_id id) {
     return true;
 }
 
+#define SIZE_FROM 4 /* smaller numbers are as often axes, powers and flags */
+
+static bool is_self(const pel_walk *w, const pel_node *node) {
+    return w->group->class && node->kind == PEL_Name && node->Name.id == w->group->params[0].name;
+}
+
+bool pel_is_size(pel_walk *w, const pel_node *text) {
+    switch (text->kind) {
+    case PEL_Attribute: return is_self(w, text->Attribute.value);
+    case PEL_Name: return pel_is_local(w, text->Name.id) && pel_env_slot(w, text->Name.id)->is_size;
+    case PEL_BinOp: return pel_is_size(w, text->BinOp.left) || pel_is_size(w, text->BinOp.right);
+    default: return false;
+    }
+}
+
+/* A whole number, or one that a formula made: not 0.0, 1.0, 2.0, which are more often switches. */
+static bool is_size(const pel_value *value) {
+    if (value->kind != PEL_V_CONST) return false;
+    const pel_const *number = value->constant;
+    if (number->kind == PEL_CONST_INT) return !number->integer.digits.len && number->integer.small >= SIZE_FROM;
+    return number->kind == PEL_CONST_FLOAT && number->real > -1e15 && number->real < 1e15 &&
+           (number->real < (double)(int64_t)number->real || number->real > (double)(int64_t)number->real);
+}
+
+/* A size that the author keeps in the module has a name there, and readers know it by that: `self.head_dim`, not 64. So
+ * has what is computed of it, where the author says so. */
+static bool is_attribute_of_self(pel_walk *w, pel_front front, const pel_node *node, const pel_val *val) {
+    if (val->text->kind != PEL_Attribute || !val->owner || !is_self(w, val->text->Attribute.value)) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_id module = pel_self_of(w, pel_lane_at(w, front, i));
+        if (!module || pel_value_at(w->log, val->owner[i])->module != module) return false;
+        if (!pel_value_same(w->log, pel_module_attribute(w->log, module, node->Attribute.attr), val->at[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Written by its name, though it is the same everywhere. */
+static bool keeps_name(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    const pel_value *value = pel_value_at(w->log, val->at[0]);
+    if (val->lost || value->kind != PEL_V_CONST) return false;
+    if (node->kind == PEL_Attribute)
+        return is_size(value) && is_attribute_of_self(w, front, node, val) && write_as_attribute(w, front, node, val);
+    if (node->kind == PEL_Name) return val->text->kind == PEL_Name && pel_is_size(w, val->text);
+    bool is_number = value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT;
+    return node->kind == PEL_BinOp && val->text->kind == PEL_BinOp && is_number && pel_is_size(w, val->text);
+}
+
 static void note_fold(pel_walk *w, const pel_node *author, const pel_node *text, const pel_taint *taint) {
     pel_push(w->ctx, &w->s->notes.folds, ((pel_fold){ w->group, author, text, taint }));
 }
@@ -122,6 +170,7 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
         const pel_value *value = pel_value_at(w->log, val->at[0]);
         if (node->kind == PEL_Attribute && value->kind == PEL_V_CLASS)
             pel_class_row(w->ctx, w->s->program, value->class); /* splines.Cubic is Cubic */
+        if (keeps_name(w, front, node, val)) return val;
         pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);
         if (text) {
             note_fold(w, node, text, val->taint);

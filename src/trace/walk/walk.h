@@ -56,6 +56,7 @@ typedef struct pel_slot { /* what is known of a local name */
     bool own;         /* a list, dict or set that this function made, wherever control came from */
     bool gone;        /* *args or **kwargs: the output has its parts under names of their own, and not itself */
     bool varies;      /* the lanes that bound it have different values */
+    bool is_size;     /* a constant that is written by names: n = self.num_heads * 2 */
     bool none, some;  /* there are lanes that bound it to None, or to something else */
     uint32_t level;   /* of the walk where it was bound */
     uint32_t binding; /* which of its bindings it was */
@@ -148,6 +149,9 @@ bool pel_is_table(const pel_walk *w, pel_id value); /* a list, dict or set of co
 void pel_write_table(pel_walk *w, pel_front front, pel_val *val);
 /* A container in a container that callers gave: what it has beside tensors is theirs, too. NULL if it is none. */
 const pel_taint *pel_taint_of_part(pel_walk *w, pel_front front, const pel_val *of, const pel_val *part);
+/* Whether a text is made of names of sizes: self.head_dim, self.head_dim * 2, n where it was bound to such. Its value
+ * must be a constant that all lanes have. */
+bool pel_is_size(pel_walk *w, const pel_node *text);
 /* The constructors of these modules must set the attribute: to these values, or to what it was before the run. */
 void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message); /* an assertion */
