@@ -5,9 +5,10 @@
     bench/bench_reading.py --sample 25 --keep DIR    and keep the skeletons
     bench/bench_reading.py --files DIR               of skeletons that were kept
 
-Each model runs in a process of its own with a time limit; skeletons are not compared, but for the text. Counted: lines of forwards and functions with a whole number
-of 16 or more; tables that are embedded (base64), and lists of more than 64 numbers; names that are ours: they are bound
-in the skeleton, end in a number or are one of a few, and stand in no file that a class of the model is from.
+Each model runs in a process of its own with a time limit; skeletons are made, and not compared. Counted: lines of
+forwards and functions with a whole number of 16 or more; tables that are embedded (base64), and lists of more than 64
+numbers; names that are ours: they are bound in the skeleton, end in a number or are one of a few, and stand in no file
+that a class of the model is from.
 """
 
 from __future__ import annotations

@@ -90,6 +90,9 @@ static const cli_option options[] = {
     { 0, "device", "meta", "of a model too large to run: without values, compared by its ATen calls", NULL },
     { 0, "config", NULL, "build it in other sizes, too: those that can change become fields of a Config", NULL },
     { 0, "shapes", "none|few|all", "shapes in comments, as every run showed them (default none)", "none few all" },
+    { 0, "origins", "none|line", "line: above each class and function, the file and line that it is from",
+      "none line" },
+    { 0, "map", "FILE", "write a table, as JSON: lines of the skeleton and the lines that they are from", NULL },
     { 0, "no-strict", NULL, "write the skeleton even if it differs from the model", NULL },
     { 'v', "verbose", NULL, "show every check, not one line for all", NULL },
     { 0, "save-trace", "FILE", "keep the log of the runs", NULL },
@@ -133,6 +136,11 @@ const cli_command cli_cmd_skeleton = {
              "A size that never changed is a number. One that did is a symbol that was right every\n"
              "time: a name of the author's, a size of the model's inputs (B; T; H, W), or a size that the function\n"
              "was given (small letters). H/8 says that 8 divides H. In --shapes=all, * is a size with no name.\n"
+             "\n"
+             "--origins=line puts a comment above each class and function: the author's file, from the root of\n"
+             "its package on, the line, and the first sentence of the docstring. --map FILE writes a table: of each class\n"
+             "and function its first and last line here (lines) and there (original), and pairs of lines, here\n"
+             "and there, that have the same statement or bind the same names.\n"
              "\n"
              "-- python SCRIPT.py runs a script as it is and watches which models it calls. The\n"
              "skeleton is of the largest one, with the inputs that the script gave it; --list shows\n"

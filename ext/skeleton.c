@@ -66,6 +66,19 @@ static PyObject *origins_of(const pel_program *program) {
     return dict;
 }
 
+/* {name in the output: (module, qualified name) of the author's class} */
+static PyObject *class_origins_of(const pel_program *program) {
+    PyObject *dict = PyDict_New();
+    for (uint32_t i = 0; dict && i < program->classes.n; i++) {
+        const pel_program_class *class = program->classes.at[i];
+        const pel_log_class *row = pel_class_at(program->log, class->class);
+        PyObject *origin = Py_BuildValue("(NN)", str_of(row->module), str_of(row->qualname));
+        if (!origin || PyDict_SetItemString(dict, class->name->text, origin) != 0) Py_CLEAR(dict);
+        Py_XDECREF(origin);
+    }
+    return dict;
+}
+
 /* [(file, line)] of functions of the author's */
 static PyObject *places_of(const pel_log *log, const pel_id *codes, uint32_t n) {
     PyObject *list = PyList_New(0);
@@ -100,18 +113,19 @@ PyObject *pel_ext_skeleton(const pel_skeleton *skeleton) {
         n_functions++;
         n_from_source += function->from_source;
     }
-    PyObject *remarks = remarks_of(program), *origins = origins_of(program),
+    PyObject *remarks = remarks_of(program), *origins = origins_of(program), *classes = class_origins_of(program),
              *roundabout = places_of(program->log, program->roundabout.at, program->roundabout.n);
-    if (!remarks || !origins || !roundabout) {
+    if (!remarks || !origins || !classes || !roundabout) {
         Py_XDECREF(remarks);
         Py_XDECREF(origins);
+        Py_XDECREF(classes);
         Py_XDECREF(roundabout);
         return NULL;
     }
-    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N,s:N,s:N})", str_of(skeleton->source), program->root->text,
+    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N,s:N,s:N,s:N})", str_of(skeleton->source), program->root->text,
                          (Py_ssize_t)program->root->len, "functions", n_functions, "from_source", n_from_source,
                          "classes", program->classes.n, "embedded", program->embedded.n, "remarks", remarks, "origins",
-                         origins, "roundabout", roundabout);
+                         origins, "class_origins", classes, "roundabout", roundabout);
 }
 
 PyDoc_STRVAR(synthesise_doc,

@@ -81,6 +81,10 @@ def make_parser() -> Parser:
                          help="build the model in other sizes, too: those that can change become fields of a Config")
     command.add_argument("--shapes", choices=("none", "few", "all"), default="none",
                          help="shapes in comments, as every run showed them; few: where a reader asks for them (none)")
+    command.add_argument("--origins", choices=("none", "line"), default="none",
+                         help="line: above each class and function, the file and line that it is from (none)")
+    command.add_argument("--map", metavar="FILE",
+                         help="write a table, as JSON: lines of the skeleton and the lines that they are from")
     command.add_argument("--dump", metavar="PASS", choices=("config",),
                          help="of a trace: the program after a pass; config: which numbers --config found to be what")
     command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
@@ -194,6 +198,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         give_values(options, subject, made, progress)
         dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
         made.add_shapes(options.shapes)
+        made.add_origins(options.origins)
     if options.dump:
         sys.stdout.write(dump + "\n")
         return FINE if made.report.good else FOUND
@@ -266,6 +271,7 @@ def _finish_script(options: argparse.Namespace, watch: Any, path: str) -> tuple[
         more = [] if options.given_only else row.further_calls() or None
         made = make_skeleton(options, subject, more, progress)
         made.add_shapes(options.shapes)
+        made.add_origins(options.origins)
         return write_skeleton(options, subject, made)
 
 
@@ -318,6 +324,10 @@ def write_skeleton(options: argparse.Namespace, subject: Any, made: Any) -> tupl
             said = made.source
         if options.html:
             write_page(options, subject, made)
+        if options.map:
+            with open(options.map, "w", encoding="utf-8") as file:
+                json.dump(made.line_map(), file, indent=1)
+                file.write("\n")
     if options.json:
         said = json.dumps({"root": made.root, "output": options.output if good or options.anyway else None,
                            "source": made.source if not options.output and (good or options.anyway) else None,
@@ -530,7 +540,7 @@ def check_targets(options: argparse.Namespace) -> None:
     """What could not be written in the end is said before the model is built."""
     from ._specs import SpecError
     is_folder = options.command in ("sketch", "explain")
-    for path in (getattr(options, name, None) for name in ("html", "svg", "save_trace")):
+    for path in (getattr(options, name, None) for name in ("html", "svg", "save_trace", "map")):
         _check_file(path)
     if not is_folder and options.command != "demo":
         _check_file(getattr(options, "output", None))

@@ -76,6 +76,21 @@ class Skeleton(Result):
         finally:
             random.restore()
 
+    def add_origins(self, level: str = "line") -> None:
+        """Comments that say where each class and function is from: file and line, and the author's first sentence."""
+        from ._origins import LEVELS, Origins, with_origins
+        if level not in LEVELS:
+            raise ValueError(f"origins are one of {', '.join(LEVELS)}, not {level!r}")
+        if level != "none":
+            self.source = with_origins(self.source, Origins(self.report.synthesis))
+
+    def line_map(self) -> dict[str, Any]:
+        """Which lines of `source` are from which lines of the author's files: {"format", "definitions": [{"name",
+        "lines", "file", "original", "pairs"}]}. `lines` and `original` are first and last lines of a class or
+        function, `pairs` the lines in them that say the same."""
+        from ._origins import Origins, line_map
+        return line_map(self.source, Origins(self.report.synthesis))
+
     def prove(self) -> Answer:
         """Compares the ATen calls of both forwards on symbolic sizes; the answer is in the report and in the header."""
         from ._prove import prove
@@ -197,7 +212,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type | str] = (),
              strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
              verified: bool | str | None = None, prove: bool = False, device: str | None = None,
-             shapes: str = "none") -> Skeleton:
+             shapes: str = "none", origins: str = "none") -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
     Args:
@@ -217,6 +232,8 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             call of ATen, not by values; the header says so. `without_weights` builds such a model
         shapes: "few" puts shapes into comments where a reader asks for them (inputs, after reshapes and products,
             results), "all" wherever they are known. A size is a number, or a symbol that was right in every run
+        origins: "line" puts a comment above each class and function: the file and line that it is from, and what
+            its docstring begins with
         progress: by default one line on a terminal or in a notebook; False for none, or a callable that takes
             each step
     """
@@ -233,6 +250,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             shown("comparing the calls of torch for all sizes")
             made.prove()
         made.add_shapes(shapes)
+        made.add_origins(origins)
         shown.close(closing_line(made, verified))
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)

@@ -117,6 +117,24 @@ static bool scales_by_one(pel_walk *w, pel_front front, pel_OPERATOR op, pel_val
     return front.n > 0;
 }
 
+/* torch.arange(n) + 0, where n is what a cache holds already: a new tensor of whole numbers, or of floats of which none
+ * is -0.0, stays as it is. */
+static bool is_new_range(const pel_node *text) {
+    if (text->kind != PEL_Call || text->Call.func->kind != PEL_Attribute) return false;
+    const pel_node *of = text->Call.func->Attribute.value;
+    if (of->kind != PEL_Name || !pel_name_is(of->Name.id, "torch")) return false;
+    for (uint32_t i = 0; i < text->Call.keywords.n; i++) {
+        pel_name name = text->Call.keywords.at[i]->keyword.arg;
+        if (!name || pel_name_is(name, "out") || pel_name_is(name, "requires_grad")) return false;
+    }
+    return pel_name_is(text->Call.func->Attribute.attr, "arange");
+}
+
+static bool is_unchanged(const pel_walk *w, pel_front front, pel_OPERATOR op, const pel_val *val) {
+    if ((op == PEL_Add || op == PEL_Sub) && is_new_range(val->text)) return true;
+    return are_whole_numbers(w, front, val) && val->taint != &pel_tainted_given; /* 0 + True is 1 */
+}
+
 pel_val *pel_eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *operands[2];
     operands[0] = pel_eval(w, front, node->BinOp.left);
@@ -127,10 +145,9 @@ pel_val *pel_eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = eval_operands(w, front, node, text, operands, 2);
     if (val->text != text || operands[0]->effect || operands[1]->effect) return val;
     if (scales_by_one(w, front, node->BinOp.op, operands)) val->text = operands[0]->text;
-    for (int i = 0; i < 2;
-         i++) /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
-        if (is_neutral(node->BinOp.op, operands[i]->text, i) && are_whole_numbers(w, front, operands[1 - i]) &&
-            operands[1 - i]->taint != &pel_tainted_given) /* 0 + True is 1 */
+    /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
+    for (int i = 0; i < 2; i++)
+        if (is_neutral(node->BinOp.op, operands[i]->text, i) && is_unchanged(w, front, node->BinOp.op, operands[1 - i]))
             val->text = operands[1 - i]->text;
     return val;
 }

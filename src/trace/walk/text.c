@@ -65,6 +65,7 @@ bool pel_is_size(pel_walk *w, const pel_node *text) {
     case PEL_Attribute: return is_self(w, text->Attribute.value);
     case PEL_Name: return pel_is_local(w, text->Name.id) && pel_env_slot(w, text->Name.id)->is_size;
     case PEL_BinOp: return pel_is_size(w, text->BinOp.left) || pel_is_size(w, text->BinOp.right);
+    case PEL_UnaryOp: return pel_is_size(w, text->UnaryOp.operand);
     default: return false;
     }
 }
@@ -99,7 +100,8 @@ static bool keeps_name(pel_walk *w, pel_front front, const pel_node *node, pel_v
         return is_size(value) && is_attribute_of_self(w, front, node, val) && write_as_attribute(w, front, node, val);
     if (node->kind == PEL_Name) return val->text->kind == PEL_Name && pel_is_size(w, val->text);
     bool is_number = value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT;
-    return node->kind == PEL_BinOp && val->text->kind == PEL_BinOp && is_number && pel_is_size(w, val->text);
+    bool is_formula = (node->kind == PEL_BinOp || node->kind == PEL_UnaryOp) && val->text->kind == node->kind;
+    return is_formula && is_number && pel_is_size(w, val->text);
 }
 
 static void note_fold(pel_walk *w, const pel_node *author, const pel_node *text, const pel_taint *taint) {
