@@ -120,6 +120,7 @@ class Fitting:
         self.made, self.subject, self.progress = made, subject, progress
         self.outcome = Outcome()
         self.end = time.process_time() + BUDGET
+        self.base_text: str | None = None
         self.verified = False  # whether texts are made with the retreats that verification leads to
 
     def run(self, again: Callable[[], Subject]) -> None:
@@ -175,7 +176,6 @@ class Fitting:
 
     def _same_again(self) -> bool:
         """What is built again must be the model that the skeleton is of."""
-        want = body_of(self.made.source)
         try:
             with _quiet():
                 subject = self.family.build({})
@@ -187,18 +187,19 @@ class Fitting:
         if shapes[0] != shapes[1]:
             self.outcome.dropped["the model"] = "built again, it has other tensors"
             return False
+        inputs = self.subject.args, self.subject.kwargs
         for self.verified in (False, True):
-            text = self._text(subject, (self.subject.args, self.subject.kwargs))
-            if text is not None and body_of(text) == want:
+            self.base_text = self._text(self.subject, inputs)
+            if self.base_text is not None and self._text(subject, inputs) == self.base_text:
                 return True
         self.outcome.dropped["the model"] = "built again, it has another skeleton"
         return False
 
     def _text(self, subject: Subject, inputs: Inputs) -> str | None:
-        from ._skeleton import skeleton
+        from ._skeleton import numbers_by_name, skeleton
         self.outcome.builds += 1
         try:
-            with _quiet():
+            with _quiet(), numbers_by_name():
                 made = skeleton(subject.model, *inputs, strict=False, verify=self.verified, progress=False)
         except Exception:
             return None
@@ -246,7 +247,8 @@ class Fitting:
     def _joined(self) -> Joined:
         """One build for each field that something depends on, then some with several changed, then one text."""
         base_values = self.family.fields
-        self.base = Build(dict(base_values), body_of(self.made.source))
+        assert self.base_text is not None
+        self.base = Build(dict(base_values), self.base_text)
         self.builds: list[Build] = []
         self.originals: dict[str, tuple[Changes, Subject, Inputs]] = {}
         with _quiet():

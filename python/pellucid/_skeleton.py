@@ -478,6 +478,21 @@ def _part(model: torch.nn.Module, path: str) -> torch.nn.Module:
                             ) from None
 
 
+_numbers_by_name = False
+
+
+@contextlib.contextmanager
+def numbers_by_name() -> Iterator[None]:
+    """Skeletons that are made here name every number that the author keeps in a module: texts of several sizes are
+    compared, and a name must not depend on how large its number is."""
+    global _numbers_by_name
+    before, _numbers_by_name = _numbers_by_name, True
+    try:
+        yield
+    finally:
+        _numbers_by_name = before
+
+
 class Workshop:
     """One skeleton in the making. On exit the model, its inputs and the generators are as they were."""
 
@@ -1264,7 +1279,7 @@ class Workshop:
         trace = self.recorder.log_bytes()
         if self.class_facts is None:
             self.class_facts = [*plain_train(self.model, self.state.restore), *known_records(),
-                                *known_operators()]
+                                *known_operators(), *(["numbers by name"] if _numbers_by_name else [])]
         source, root, self.report.synthesis = synthesise(trace, without, self.class_facts)
         return source, root, trace
 

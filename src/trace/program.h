@@ -105,9 +105,13 @@ typedef struct pel_known {
     retreats; /* one step back for each: to a straight line, to one without calls, to its callers */
     /* Classes, as module.qualname, whose own train() does what nn.Module's does; with "eval " in front, of which that
      * is so in eval mode; with "pytree ", records that torch's trees of values know. And operators that authors
-     * registered: "operator torch.ops.namespace.name", schema, and the lines of their parts, a line of text each. */
+     * registered: "operator torch.ops.namespace.name", schema, and the lines of their parts, a line of text each.
+     * PEL_NUMBERS_BY_NAME: every number that the author keeps in a module is written by its name there, whatever it is.
+     */
     PEL_VEC(pel_str) class_facts;
 } pel_known;
+
+#define PEL_NUMBERS_BY_NAME "numbers by name"
 
 /* What somebody wants to see of the passes (passes.def). */
 typedef struct pel_pass_watch {

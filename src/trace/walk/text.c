@@ -70,13 +70,26 @@ bool pel_is_size(pel_walk *w, const pel_node *text) {
     }
 }
 
+/* Where texts of several sizes are compared, a name must not depend on how large its number is. */
+static bool keeps_every_number(const pel_walk *w) {
+    const pel_known *known = w->s->program->known;
+    for (uint32_t i = 0; known && i < known->class_facts.n; i++)
+        if (pel_str_is(known->class_facts.at[i], PEL_NUMBERS_BY_NAME)) return true;
+    return false;
+}
+
 /* A whole number, or one that a formula made: not 0.0, 1.0, 2.0, which are more often switches. */
-static bool is_size(const pel_value *value) {
+static bool is_size(const pel_walk *w, const pel_value *value) {
     if (value->kind != PEL_V_CONST) return false;
     const pel_const *number = value->constant;
+    if ((number->kind == PEL_CONST_INT || number->kind == PEL_CONST_FLOAT) && keeps_every_number(w)) return true;
     if (number->kind == PEL_CONST_INT) return !number->integer.digits.len && number->integer.small >= SIZE_FROM;
     return number->kind == PEL_CONST_FLOAT && number->real > -1e15 && number->real < 1e15 &&
            (number->real < (double)(int64_t)number->real || number->real > (double)(int64_t)number->real);
+}
+
+bool pel_are_one_size(pel_walk *w, pel_front front, const pel_id *values) {
+    return front.n && values[0] && is_size(w, pel_value_at(w->log, values[0])) && pel_all_same(w, front, values);
 }
 
 /* A size that the author keeps in the module has a name there, and readers know it by that: `self.head_dim`, not 64. So
@@ -97,7 +110,8 @@ static bool keeps_name(pel_walk *w, pel_front front, const pel_node *node, pel_v
     const pel_value *value = pel_value_at(w->log, val->at[0]);
     if (val->lost || value->kind != PEL_V_CONST) return false;
     if (node->kind == PEL_Attribute)
-        return is_size(value) && is_attribute_of_self(w, front, node, val) && write_as_attribute(w, front, node, val);
+        return is_size(w, value) && is_attribute_of_self(w, front, node, val) &&
+               write_as_attribute(w, front, node, val);
     if (node->kind == PEL_Name) return val->text->kind == PEL_Name && pel_is_size(w, val->text);
     bool is_number = value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT;
     bool is_formula = (node->kind == PEL_BinOp || node->kind == PEL_UnaryOp) && val->text->kind == node->kind;

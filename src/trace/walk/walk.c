@@ -94,6 +94,8 @@ static void bind_parameters(pel_walk *w, pel_front front) {
         pel_tell_closures(w, param->name, given->taint);
         keep_default(w, front, param, given->at);
         pel_bind_lanes(w, front, slot, given->at);
+        slot->is_size = param->kind == PEL_PARAM_PLAIN && !group->is.root && !group->is.pinned && !param->of &&
+                        !given->lost && pel_are_one_size(w, front, given->at);
         has_whole_star |= param->kind == PEL_PARAM_STAR;
         if (param->kind == PEL_PARAM_PLAIN || param->kind == PEL_PARAM_STAR) continue;
         item_list *list = param->kind == PEL_PARAM_STAR_ITEM ? &star : &keys;

@@ -152,6 +152,7 @@ const pel_taint *pel_taint_of_part(pel_walk *w, pel_front front, const pel_val *
 /* Whether a text is made of names of sizes: self.head_dim, self.head_dim * 2, n where it was bound to such. Its value
  * must be a constant that all lanes have. */
 bool pel_is_size(pel_walk *w, const pel_node *text);
+bool pel_are_one_size(pel_walk *w, pel_front front, const pel_id *values); /* a number with a name, in all lanes */
 /* The constructors of these modules must set the attribute: to these values, or to what it was before the run. */
 void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message); /* an assertion */
