@@ -233,7 +233,9 @@ def outputs_of(model, shape: tuple[int, ...]) -> dict:
         module.register_forward_hook(hook(name))
     with torch.device("meta"), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.eval()(torch.empty(shape, device="meta"))
+        device = next(model.parameters(), torch.empty(0, device="meta")).device
+        kind = torch.int64 if len(shape) == 2 else torch.float32
+        model.eval()(torch.zeros(shape, device=device, dtype=kind))
     return {name: shape for name, shape in given.items() if shape is not None}
 
 
@@ -246,6 +248,8 @@ def outputs_in(node: dict, path: str, out: dict) -> dict:
 
 
 def input_of(kind: str, name: str) -> tuple[int, ...]:
+    if kind == "transformers":
+        return (2, 16)  # tokens; what wants something else fails when it is executed, and is skipped aloud
     if kind == "timm":
         import timm
 
@@ -262,7 +266,11 @@ VIDEOS = ("mc3", "mvit", "r2plus1d", "r3d", "s3d")
 
 
 def compare_forward(args: argparse.Namespace) -> None:
-    for kind in ("timm", "torchvision"):
+    equal = total = 0
+    for kind in ("timm", "torchvision", "transformers"):
+        if not installed(kind):
+            print(f"forward of {kind}: skipped, not installed")
+            continue
         names = [name for name in names_of(kind) if not name.startswith(BACKBONES)]
         score = Score(f"forward of {kind}")
         start = time.monotonic()
@@ -273,16 +281,18 @@ def compare_forward(args: argparse.Namespace) -> None:
                 score.skip(name, why)
                 continue
             code = code_of(kind, name) + "\nm.eval()"
-            command = [PELLUCID, "scan", "--json", "--python", sys.executable, "--forward",
-                       "x".join(map(str, shape)), "-e", code]
+            given = "x".join(map(str, shape)) + (":int64" if len(shape) == 2 else "")
+            command = [PELLUCID, "scan", "--json", "--python", sys.executable, "--forward", given, "-e", code]
             done = subprocess.run(command, capture_output=True, text=True)
             networks = json.loads(done.stdout)["networks"] if done.stdout else []
             model = next((one for one in networks if one["name"] == "m"), {"tree": [], "unknown": [], "errors": []})
             found = outputs_in(model["tree"][0], "", {}) if model["tree"] else {}
             wrong = [(key, found.get(key), real[key]) for key in real if found.get(key) != real[key]]
+            equal, total = equal + len(real) - len(wrong), total + len(real)
             score.add(name, not wrong, f"{wrong[:1]} and {len(wrong)} of {len(real)}",
                       model["unknown"] + model["errors"], bool(found))
         score.show(time.monotonic() - start, score.of)
+    print(f"forward: {equal} of {total} outputs of modules equal to those that hooks see")
 
 
 # ---- time and memory ----

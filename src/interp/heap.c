@@ -171,6 +171,17 @@ pel_val pel_tuple_of(pel_vm *vm, const pel_val *at, uint32_t n) {
 
 pel_val pel_tuple2(pel_vm *vm, pel_val a, pel_val b) { return pel_tuple_of(vm, (pel_val[]){ a, b }, 2); }
 
+/* Tables of positions make millions of pairs with few values, and nothing is freed: an equal pair is made once. Where a
+ * tuple is a thing of its own (how often it is there, which line gave it), each is. */
+pel_val pel_pair_of(pel_vm *vm, const pel_val *at) {
+    if (!pel_is_small(at[0]) || !pel_is_small(at[1]) || vm->loops.n || vm->repeating.n || vm->on_step)
+        return pel_tuple_of(vm, at, 2);
+    uint64_t key = (uint64_t)pel_small(at[0]) * 0x9E3779B97F4A7C15u + (uint64_t)pel_small(at[1]);
+    pel_val *slot = &vm->pairs[(key ^ key >> 32) % PEL_PAIRS];
+    if (*slot && pel_tuple_at(*slot)->at[0] == at[0] && pel_tuple_at(*slot)->at[1] == at[1]) return *slot;
+    return *slot = pel_tuple_of(vm, at, 2);
+}
+
 pel_val pel_list_of(pel_vm *vm, const pel_val *at, uint32_t n) {
     pel_list *list = pel_make_object(vm, vm->types.list, sizeof *list);
     if (n) {

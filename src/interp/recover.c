@@ -271,6 +271,12 @@ pel_str pel_library_of(pel_vm *vm, pel_str file) {
     return (pel_str){ "", 0 };
 }
 
+/* "KeyError: 3" and "KeyError: 5": a line in a loop would be listed once for each pass. */
+static bool is_of_kind(pel_str a, pel_str b) {
+    const char *colon = memchr(a.ptr, ':', a.len);
+    return colon && pel_str_starts(b, pel_str_cut(a, 0, (size_t)(colon - a.ptr) + 1));
+}
+
 /* Each line of the program's own is listed, of a library the first one: what is lost of it, nobody asked for by name.
  */
 static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement, pel_str what) {
@@ -298,10 +304,14 @@ static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement,
             row.line = e->trace.at[i].line;
             break;
         }
-    for (uint32_t i = 0; i < vm->unknown.n; i++)
-        if (vm->unknown.at[i].line == row.line && pel_str_eq(vm->unknown.at[i].file, row.file) &&
-            pel_str_eq(vm->unknown.at[i].what, what))
+    for (uint32_t i = 0; i < vm->unknown.n; i++) {
+        pel_note *there = &vm->unknown.at[i];
+        if (there->line != row.line || !pel_str_eq(there->file, row.file)) continue;
+        if (pel_str_eq(there->what, what) || is_of_kind(there->what, what)) {
+            there->is_lost |= row.is_lost;
             return;
+        }
+    }
     if (vm->unknown.n < 1000)
         pel_push(vm->ctx, &vm->unknown, row);
     else

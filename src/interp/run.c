@@ -534,7 +534,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             if (stack[--sp] != vm->none) next = code->insns + insn.b;
             break;
         case PEL_I_BUILD_TUPLE: {
-            pel_val v = pel_tuple_of(vm, stack + sp - insn.b, insn.b);
+            pel_val v = insn.b == 2 ? pel_pair_of(vm, stack + sp - 2) : pel_tuple_of(vm, stack + sp - insn.b, insn.b);
             sp -= insn.b;
             PUSH(v);
             break;

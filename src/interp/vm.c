@@ -72,6 +72,7 @@ pel_vm *pel_vm_new(pel_ctx *ctx) {
     vm->ctx = ctx;
     vm->max_steps = 2000000000;
     vm->cache = pel_new_array(ctx, PEL_CACHE_SIZE, pel_cache_row);
+    vm->pairs = pel_new_array(ctx, PEL_PAIRS, pel_val);
     make_types(vm);
     make_names(vm);
     make_singletons(vm);

@@ -230,6 +230,7 @@ typedef struct pel_cache_row {
     uint32_t version;
 } pel_cache_row;
 #define PEL_CACHE_SIZE 8192
+#define PEL_PAIRS 4096
 
 struct pel_vm {
     pel_ctx *ctx;
@@ -251,6 +252,7 @@ struct pel_vm {
     uint64_t steps, max_steps;
     pel_frame *free_frames[16];
     pel_cache_row *cache;
+    pel_val *pairs; /* tuples of two small numbers, by what they hold */
     uint32_t version;
     pel_dict *builtins, *modules;
     pel_dict *assigned; /* --set: values for symbols by their text */
@@ -327,6 +329,7 @@ pel_val pel_intern_val(pel_vm *vm, pel_val text); /* the interned equal of a str
 pel_val pel_name_val(pel_vm *vm, pel_name name);
 pel_val pel_tuple_of(pel_vm *vm, const pel_val *at, uint32_t n); /* at NULL: holes */
 pel_val pel_tuple2(pel_vm *vm, pel_val a, pel_val b);
+pel_val pel_pair_of(pel_vm *vm, const pel_val *at); /* tuple of two; one for small numbers */
 pel_val pel_list_of(pel_vm *vm, const pel_val *at, uint32_t n);
 void pel_list_append(pel_vm *vm, pel_list *list, pel_val item); /* of our own lists */
 void pel_list_push(pel_vm *vm, pel_val list, pel_val item);

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -177,3 +179,52 @@ model.scale = nn.Parameter(torch.tensor(config["scale"]))
     done, networks = scan(source)
     assert done.code == 3 and not networks["model"]["totals"]["exact"]
     assert any("taken for a number" in row["why"] for row in networks["model"]["unknown"])
+
+
+def test_a_line_that_fails_in_each_pass_is_one_row(scan) -> None:
+    _, networks = scan(HEAD + "table = {}\nfor i in range(50):\n    table[i]\nmodel = nn.Linear(2, 3)\n")
+    assert [row["what"] for row in networks["model"]["unknown"]] == ["KeyError: 0"]
+
+
+def test_options_of_a_command_line_are_given_by_set(scan) -> None:
+    source = HEAD + """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--width", type=int, required=True)
+parser.add_argument("--depth", type=int, default=2)
+args = parser.parse_args()
+model = nn.Sequential(*[nn.Linear(args.width, 4) for _ in range(args.depth)])
+"""
+    done, networks = scan(source)
+    assert done.code == 3 and networks["model"]["state"]["1.weight"] == [4, "args.width"]
+    assert any(row["what"] == "args.width" and "--width" in row["why"] for row in networks["model"]["unknown"])
+    done, networks = scan(source, "--set", "args.width=8", "--set", "args.depth=1")
+    assert done.code == 0 and networks["model"]["state"] == {"0.weight": [4, 8], "0.bias": [4]}
+
+
+def memory_of(pellucid_program, path) -> int:
+    """The most memory that a scan took, in KB."""
+    process = subprocess.Popen([pellucid_program, "scan", path], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory of a process is counted in other units")
+def test_equal_pairs_of_a_table_are_made_once(tmp_path) -> None:
+    source = """import torch.nn as nn
+seen, at = {}, []
+for i in range(%d):
+    pair = (i %% 64, i %% 63)
+    if pair not in seen:
+        seen[pair] = len(seen)
+    at.append(seen[pair])
+model = nn.Linear(len(seen), 2)
+"""
+    used = []
+    for n in (1000, 1000000):
+        path = tmp_path / f"table{n}.py"
+        path.write_text(source % n)
+        used.append(memory_of(os.environ.get("PELLUCID", "build/pellucid"), path))
+    assert used[1] - used[0] < 35000  # the list and what it had before it grew; the pairs took 48,000 besides

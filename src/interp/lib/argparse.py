@@ -1,6 +1,7 @@
 """Command lines: an option has its default where it has one that means something, else it is unknown.
 
-A script is read as if it were started without arguments; an argument that would be required is a symbol.
+A script is read as if it were started without arguments; an argument that would be required is a symbol, and
+`--set args.NAME=VALUE` gives any of them.
 """
 
 import _pellucid
@@ -159,12 +160,7 @@ class ArgumentParser(_Container):
         for action in self._actions:
             if action.dest in given or action.default is SUPPRESS or action.action in ('help', 'version'):
                 continue
-            if action.required:
-                value = _pellucid.unknown('argument ' + action.dest, 'the command line gives it')
-            else:
-                value = action.default
-                if isinstance(value, str) and action.type is not None:
-                    value = action.type(value)
+            value = self._value_of(action)
             if not hasattr(space, action.dest):
                 setattr(space, action.dest, value)
         for name, value in self._defaults.items():
@@ -173,6 +169,19 @@ class ArgumentParser(_Container):
         if self._commands is not None and self._commands.dest:
             setattr(space, self._commands.dest, _pellucid.unknown('command', 'the command line gives it'))
         return space
+
+    def _value_of(self, action):
+        """What --set gives, else the default; a required one is a symbol of the name that it has in most scripts."""
+        text = 'args.' + action.dest
+        value = _pellucid.symbol(text, 'the command line gives it')
+        if not _pellucid.is_symbol(value):
+            _pellucid.premise(text, 'given by --set')
+            return action.type(value) if isinstance(value, str) and action.type is not None else value
+        if action.required:
+            names = '/'.join(action.option_strings or [action.dest])
+            return _pellucid.unknown(text, 'the command line gives it by %s, --set can' % names)
+        value = action.default
+        return action.type(value) if isinstance(value, str) and action.type is not None else value
 
     def _parse(self, args, namespace):
         space = namespace or Namespace()
