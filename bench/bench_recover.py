@@ -2,7 +2,7 @@
 """Source back from model files that the real library wrote: does it compute what the file computes?
 
     python bench/bench_recover.py make FOLDER --kind pt2|traced|scripted [--count 30] [--seed recover1]
-    python bench/bench_recover.py run FOLDER [--kind ...] [--only TEXT] [--jobs 1] [-o rows.jsonl]
+    python bench/bench_recover.py run FOLDER [--kind ...] [--only TEXT] [--quick] [-o rows.jsonl]
 
 `make` takes models of the zoo at random (a fixed seed gives the same ones), has torch write each into a file, and
 keeps beside it the inputs, other inputs of the same shapes, and the number of lines of the live model's skeleton. `run`
@@ -21,6 +21,7 @@ import collections
 import contextlib
 import io
 import json
+import operator
 import os
 import pathlib
 import random
@@ -186,14 +187,14 @@ def call(module: Any, inputs: Any) -> Any:
         return module(*args, **kwargs)
 
 
-def outcome(path: pathlib.Path, note: dict[str, Any], keep: pathlib.Path | None) -> dict[str, Any]:
+def outcome(path: pathlib.Path, note: dict[str, Any], keep: pathlib.Path | None, verify: bool) -> dict[str, Any]:
     import pellucid
     import torch
     kind = note["kind"]
     row: dict[str, Any] = {"name": note["name"], "kind": kind, "live": note.get("live")}
     start = time.process_time()
     try:
-        made = pellucid.recover(path)
+        made = pellucid.recover(path, verify=verify)
     except Exception as error:
         return {**row, "outcome": "refused", "why": str(error).splitlines()[0].split("source from a file: ")[-1][:300]}
     row |= {"seconds": round(time.process_time() - start, 2), "lines": nonempty(made.source),
@@ -210,6 +211,9 @@ def outcome(path: pathlib.Path, note: dict[str, Any], keep: pathlib.Path | None)
     except Exception as error:
         return {**row, "outcome": "not built", "why": f"{type(error).__name__}: {str(error)[:300]}"}
     original, tensors, exact = original_of(path, kind)
+    for name in set(module.state_dict()) - set(tensors):  # plain tensor attributes, which no state dict has
+        with contextlib.suppress(AttributeError):
+            tensors[name] = operator.attrgetter(name)(original)
     try:
         module.load_state_dict(tensors, strict=True)
     except Exception as error:
@@ -265,7 +269,7 @@ def run(options: argparse.Namespace) -> int:
             if "error" in content or (options.only and not re.search(options.only, content["name"])):
                 continue
             path = note.with_suffix(ENDINGS[kind])
-            row = apart(lambda: outcome(path, content, keep / kind if keep else None))
+            row = apart(lambda: outcome(path, content, keep / kind if keep else None, not options.quick))
             if "error" in row:
                 row = {"name": content["name"], "kind": kind, "outcome": "failed", "why": row["error"]}
             rows.append(row)
@@ -292,6 +296,7 @@ def main() -> int:
         else:
             action.add_argument("--only", help="names that match")
             action.add_argument("--keep", metavar="FOLDER", help="where the sources go")
+            action.add_argument("--quick", action="store_true", help="let pellucid compare nothing itself")
             action.add_argument("-o", "--output", help="rows as JSON lines")
     options = parser.parse_args()
     return make(options) if options.action == "make" else run(options)

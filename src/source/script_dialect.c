@@ -249,9 +249,27 @@ static pel_node *module_call(translator *t, pel_node *node, pel_str path) {
     return pel_make_call(t->ctx, function, arguments(t, &node->Call.args), keywords(t, &node->Call.keywords));
 }
 
+/* isinstance(x, List[Tensor]): Python asks for the list alone. */
+static pel_node *type_test(translator *t, pel_node *node) {
+    static const char *const types[][2] = { { "Tensor", "torch.Tensor" }, { "List", "list" }, { "Tuple", "tuple" },
+                                            { "Dict", "dict" },           { "int", "int" },   { "float", "float" },
+                                            { "bool", "bool" },           { "str", "str" } };
+    const pel_node *type = node->Call.args.at[1];
+    if (type->kind == PEL_Subscript) type = type->Subscript.value;
+    for (size_t i = 0; i < PEL_COUNT(types) && type->kind == PEL_Name; i++) {
+        if (!pel_name_is(type->Name.id, types[i][0])) continue;
+        pel_nodes args = { 0 };
+        pel_nodes_push(t->ctx, &args, expr(t, node->Call.args.at[0]));
+        pel_nodes_push(t->ctx, &args, pel_dotted(t->ctx, types[i][1]));
+        return pel_make_call(t->ctx, node->Call.func, args, (pel_nodes){ 0 });
+    }
+    refuse(t, node, "a test of a type that is not known", PEL_STR("isinstance"));
+}
+
 static pel_node *builtin_call(translator *t, pel_node *node) {
     static const char *const plain[] = { "int", "float", "bool", "str", "range", "len" };
     if (is_call_of(node, "annotate", 2) || is_call_of(node, "unchecked_cast", 2)) return expr(t, node->Call.args.at[1]);
+    if (is_call_of(node, "isinstance", 2)) return emitted(t, type_test(t, node), NULL);
     if (is_call_of(node, "uninitialized", 1)) return pel_make_none(t->ctx);
     for (size_t i = 0; i < PEL_COUNT(plain); i++)
         if (pel_name_is(node->Call.func->Name.id, plain[i]))
@@ -278,8 +296,23 @@ static pel_node *raw_call(translator *t, pel_node *node) {
     return NULL;
 }
 
+/* A member that a trace called for nothing: nn.Identity, and what it left of a dropout. Its method was left out. */
+static bool is_nothing(translator *t, const pel_node *node) {
+    pel_str path;
+    if (!t->s->is_traced || node->kind != PEL_Call || node->Call.args.n || node->Call.func->kind != PEL_Attribute ||
+        !module_of(t, node->Call.func->Attribute.value, &path))
+        return false;
+    const pel_script_part *callee = pel_map_pointer(&t->s->by_part, PEL_KEY(pel_part_at(t->s->r, path)));
+    return !pel_map_has(&callee->methods, PEL_KEY(node->Call.func->Attribute.attr));
+}
+
 static pel_node *call(translator *t, pel_node *node, pel_name old) {
-    if (is_call_of(node, "getattr", 2)) return attribute_of(t, node);
+    if (is_nothing(t, node)) return pel_make_none(t->ctx);
+    if (is_call_of(node, "getattr", 2)) {
+        pel_node *value = attribute_of(t, node);
+        if (!value) refuse(t, node, "an attribute of something that is no module", PEL_STR("getattr"));
+        return value;
+    }
     pel_node *made = raw_call(t, node);
     if (made) return emitted(t, made, old);
     if (node->Call.func->kind == PEL_Name) return builtin_call(t, node);
@@ -457,18 +490,15 @@ static pel_node *raised(translator *t, pel_node *call) {
     return raise;
 }
 
-/* A member that a trace called for nothing: nn.Identity, and what it left of a dropout. */
-static bool is_nothing(translator *t, const pel_node *call) {
-    pel_str path;
-    return t->s->is_traced && !call->Call.args.n && call->Call.func->kind == PEL_Attribute &&
-           module_of(t, call->Call.func->Attribute.value, &path);
-}
-
 static void expression(translator *t, pel_node *value) {
     pel_str name = value->kind == PEL_Call ? dotted_name(t->ctx, value->Call.func) : (pel_str){ "", 0 };
     if (value->kind != PEL_Call) refuse(t, value, "a line that does nothing", pel_str_of(pel_kinds[value->kind].name));
     if (pel_str_is(name, "ops.prim.RaiseException")) {
         push(t, raised(t, value));
+    } else if (pel_str_is(name, "torch._set_item") && value->Call.args.n == 3) {
+        pel_node *place =
+            pel_make_subscript(t->ctx, expr(t, value->Call.args.at[0]), expr(t, value->Call.args.at[1]), PEL_Store);
+        push(t, pel_make_assign(t->ctx, place, expr(t, value->Call.args.at[2])));
     } else if (!is_nothing(t, value) && !pel_str_is(name, "torch.warn")) {
         pel_node *made = raw_call(t, value);
         push(t, pel_make_expr(t->ctx, made ? made : expr(t, value)));
@@ -502,6 +532,10 @@ static void statement(translator *t, pel_node *node) {
     if (++t->depth > MAX_DEPTH) refuse(t, node, "statements nest too deep", PEL_STR("statement"));
     switch ((pel_kind)node->kind) {
     case PEL_Assign: assign(t, node); break;
+    case PEL_AnnAssign:
+        if (node->AnnAssign.target->kind != PEL_Name) refuse(t, node, "a module changes its attribute", PEL_STR("="));
+        if (node->AnnAssign.value) assign_name(t, node->AnnAssign.target->Name.id, node->AnnAssign.value, node);
+        break;
     case PEL_Expr: expression(t, node->Expr.value); break;
     case PEL_Return: push(t, pel_make_return(t->ctx, node->Return.value ? expr(t, node->Return.value) : NULL)); break;
     case PEL_If: branch(t, node); break;
@@ -520,7 +554,8 @@ static void statement(translator *t, pel_node *node) {
 static bool is_straight(const pel_nodes *body) {
     for (uint32_t i = 0; i < body->n; i++) {
         pel_kind kind = (pel_kind)body->at[i]->kind;
-        if (kind == PEL_Return ? i + 1 < body->n : kind != PEL_Assign && kind != PEL_Expr) return false;
+        if (kind == PEL_Return ? i + 1 < body->n : kind != PEL_Assign && kind != PEL_AnnAssign && kind != PEL_Expr)
+            return false;
     }
     return body->n > 0;
 }

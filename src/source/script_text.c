@@ -247,11 +247,10 @@ typedef struct callee {
 static void find_callee(void *arg, pel_node **slot) {
     callee *c = arg;
     pel_node *node = *slot;
-    if (node->kind == PEL_Attribute && pel_str_eq(pel_name_str(node->Attribute.attr), c->last)) {
-        pel_str name = dotted_name(c->ctx, node);
-        if (pel_str_starts(name, PEL_STR("__torch__."))) c->found = name;
-    }
-    pel_each_child(node, find_callee, c);
+    pel_str name = node->kind == PEL_Attribute ? dotted_name(c->ctx, node) : (pel_str){ "", 0 };
+    bool is_of_file = pel_str_starts(name, PEL_STR("__torch__."));
+    if (is_of_file && pel_str_eq(pel_name_str(node->Attribute.attr), c->last)) c->found = name;
+    if (!is_of_file) pel_each_child(node, find_callee, c); /* what the name begins with is no function */
 }
 
 static bool is_import(pel_name name) {

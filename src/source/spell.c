@@ -195,6 +195,7 @@ static void fill_arguments(filling *f, const pel_node *text, pel_node *call) {
             pel_nodes_push(f->ctx, &call->Call.args, left.at[k]);
         }
         left.n = 0;
+        if (is_star && value->kind == PEL_List && !value->List.elts.n) f->fails = true; /* torch.zeros() */
         if (is_star && value->kind == PEL_List)
             for (uint32_t k = 0; k < value->List.elts.n; k++)
                 pel_nodes_push(f->ctx, &call->Call.args, value->List.elts.at[k]);

@@ -285,11 +285,12 @@ static void name_values(tidy *t) {
         pel_map_set(t->ctx, &n.taken, PEL_KEY(pel_intern_c(t->ctx, reserved[i])), 1);
     for (uint32_t i = 0; i < body->n; i++)
         if (body->at[i]->kind == PEL_For) pel_map_set(t->ctx, &n.taken, PEL_KEY(body->at[i]->For.target->Name.id), 1);
-    for (uint32_t i = 1; i < args->n; i++) {
-        static const char *const letters[] = { "x", "y", "z" };
+    bool has_self = args->n && pel_name_is(args->at[0]->arg.arg, "self"); /* free functions have none */
+    for (uint32_t i = has_self; i < args->n; i++) {
+        static const char *const letters[] = { "x", "x", "y", "z" };
         pel_name made = args->at[i]->arg.arg;
         pel_str hint = is_made(made) ? hint_of(made) : pel_name_str(made);
-        bind(&n, made, fresh(&n, hint.len ? hint : pel_str_of(i <= 3 ? letters[i - 1] : "value")));
+        bind(&n, made, fresh(&n, hint.len ? hint : pel_str_of(i <= 3 ? letters[i] : "value")));
         args->at[i]->arg.arg = pel_map_pointer(&n.names, PEL_KEY(made));
     }
     for (uint32_t i = 0; i < body->n; i++) name_line(&n, body, i);

@@ -82,12 +82,24 @@ def conv_net() -> nn.Module:
                          nn.Flatten(), nn.Linear(4, 5))
 
 
+class Scalars(nn.Module):
+    """Tensors without sizes, and a norm over equal sizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm((4, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(x) + torch.zeros([]) + torch.ones([])
+
+
 MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[torch.Tensor, ...]]] = {
     "mlp": (Mlp, (torch.randn(3, 6),)),
     "conv": (conv_net, (torch.randn(2, 3, 12, 12),)),
     "attention": (Attention, (torch.randn(2, 5, 16),)),
     "transformer": (Transformer, (torch.randint(20, (2, 7)),)),
     "no_grad": (NoGrad, (torch.randn(2, 4),)),
+    "scalars": (Scalars, (torch.randn(2, 4, 4),)),
 }
 
 

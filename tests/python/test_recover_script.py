@@ -205,6 +205,14 @@ def test_a_dangerous_file_is_never_loaded(tmp_path: pathlib.Path, monkeypatch: p
     assert "the audit calls the file" in pellucid.recover(path).verdict
 
 
+def test_an_attribute_of_a_value(pellucid: Any, tmp_path: pathlib.Path) -> None:
+    """Found by fuzzing: getattr of what is no module."""
+    path = changed(saved(tmp_path, "sized", "traced"), ".py",
+                   lambda code: code.replace(b"torch.permute(", b'getattr(getattr(x, "T"), "T") + torch.permute('))
+    result = pellucid("skeleton", path)
+    assert result.code == 2 and "an attribute of something that is no module" in result.err
+
+
 def test_half_a_file(pellucid: Any, tmp_path: pathlib.Path) -> None:
     path = saved(tmp_path, "mlp", "traced")
     (tmp_path / "half.pt").write_bytes(path.read_bytes()[:3000])
