@@ -25,15 +25,15 @@ static bool is_word(pel_str text, const char *const *words, size_t n) {
     return false;
 }
 
-static bool is_arithmetic(pel_str operator) {
+static bool is_arithmetic(pel_str target) {
     static const char *const words[] = { "aten.add", "aten.sub", "aten.rsub",      "aten.mul",
                                          "aten.div", "aten.neg", "aten.remainder", "aten.floor_divide" };
-    return is_word(operator, words, PEL_COUNT(words));
+    return is_word(target, words, PEL_COUNT(words));
 }
 
-static bool is_cast(pel_str operator) {
+static bool is_cast(pel_str target) {
     static const char *const words[] = { "int", "float", "bool" };
-    return is_word(operator, words, PEL_COUNT(words));
+    return is_word(target, words, PEL_COUNT(words));
 }
 
 static bool is_constant_number(const pel_node *node, bool *is_whole) {
@@ -65,22 +65,22 @@ static bool has_plain_keywords(const pel_node *call) {
 
 /* A line whose result is a number if what it takes are numbers. */
 static void note_number(sizes *s, const pel_node *line) {
-    pel_str operator= operator_of(line);
-    const pel_nodes *args = operator.len ? &line->Assign.value->Call.args : NULL;
+    pel_str target = operator_of(line);
+    const pel_nodes *args = target.len ? &line->Assign.value->Call.args : NULL;
     bool all_whole = true, is_whole = false;
-    if (pel_str_is(operator, "prim.NumToTensor") && args->n == 1) {
+    if (pel_str_is(target, "prim.NumToTensor") && args->n == 1) {
         pel_map_set(s->ctx, &s->numbers, PEL_KEY(pel_bound_name(line)), 2);
         return;
     }
-    if (!is_arithmetic(operator) || !has_plain_keywords(line->Assign.value)) return;
+    if (!is_arithmetic(target) || !has_plain_keywords(line->Assign.value)) return;
     bool any = false;
     for (uint32_t i = 0; i < args->n; i++) {
         if (!is_number(s, args->at[i], &is_whole)) return;
         any |= args->at[i]->kind == PEL_Name;
         all_whole &= is_whole;
     }
-    bool is_quotient = pel_str_is(operator, "aten.div") && !line->Assign.value->Call.keywords.n;
-    if (any) pel_map_set(s->ctx, &s->numbers, PEL_KEY(pel_bound_name(line)), 1 + (all_whole && !is_quotient));
+    bool is_quotient = pel_str_is(target, "aten.div") && !line->Assign.value->Call.keywords.n;
+    if (any) pel_map_set(s->ctx, &s->numbers, PEL_KEY(pel_bound_name(line)), all_whole && !is_quotient ? 2 : 1);
 }
 
 static void forget(sizes *s, pel_name name) {
@@ -91,10 +91,10 @@ static void forget(sizes *s, pel_name name) {
 
 /* Arithmetic of a number and a tensor is the same with a number of Python's. */
 static bool takes_numbers(const sizes *s, const pel_node *line) {
-    pel_str operator= operator_of(line);
+    pel_str target = operator_of(line);
     bool is_whole;
-    if (is_cast(operator)) return true;
-    if (!is_arithmetic(operator)) return false;
+    if (is_cast(target)) return true;
+    if (!is_arithmetic(target)) return false;
     if (pel_map_find(&s->numbers, PEL_KEY(pel_bound_name(line)), 0)) return true;
     for (uint32_t i = 0; i < line->Assign.value->Call.args.n; i++)
         if (!is_number(s, line->Assign.value->Call.args.at[i], &is_whole)) return true;
@@ -125,15 +125,15 @@ static void rename_operator(sizes *s, pel_node *call, const char *name) {
 
 /* True: the line is needed no more. */
 static bool rewrite(sizes *s, pel_node *line) {
-    pel_str operator= operator_of(line);
+    pel_str target = operator_of(line);
     pel_name name = pel_bound_name(line);
-    if (!operator.len) return false;
+    if (!target.len) return false;
     pel_node *call = line->Assign.value, *first = call->Call.args.n ? call->Call.args.at[0] : NULL;
     uint64_t number = pel_map_find(&s->numbers, PEL_KEY(name), 0);
     bool is_whole;
-    if (pel_str_is(operator, "prim.NumToTensor") && !number) {
+    if (pel_str_is(target, "prim.NumToTensor") && !number) {
         call->Call.func = pel_dotted(s->ctx, "torch.tensor");
-    } else if (pel_str_is(operator, "prim.NumToTensor")) {
+    } else if (pel_str_is(target, "prim.NumToTensor")) {
         uint64_t at = first->kind == PEL_Name ? pel_map_find(&s->line_of, PEL_KEY(first->Name.id), 0) : 0;
         pel_node *maker = at ? s->body->at[at - 1] : NULL;
         if (maker && pel_map_find(&s->uses, PEL_KEY(first->Name.id), 0) == 1) { /* its name is the author's */
@@ -147,7 +147,7 @@ static bool rewrite(sizes *s, pel_node *line) {
         bool is_floor = call->Call.keywords.n && pel_name_is(call->Call.keywords.at[0]->keyword.arg, "rounding_mode");
         call->Call.keywords = (pel_nodes){ 0 };
         if (is_floor) rename_operator(s, call, "aten.floor_divide");
-    } else if (pel_str_is(operator, "int") && is_number(s, first, &is_whole) && is_whole) {
+    } else if (pel_str_is(target, "int") && is_number(s, first, &is_whole) && is_whole) {
         replace_everywhere(s, name, first);
         return true;
     }
