@@ -15,6 +15,7 @@ typedef struct translator {
     pel_map paths;   /* name -> pel_str *: the module that it is */
     pel_map callees; /* name -> pel_str *: the function of the file that it is */
     pel_map values;  /* name -> pel_node *: what is written for it */
+    pel_map kinds;   /* name -> enum value_kind */
     pel_map taken;   /* names that variables may not have */
     pel_nodes out;
     uint32_t n_values;
@@ -22,6 +23,9 @@ typedef struct translator {
 } translator;
 
 static pel_node *expr(translator *t, pel_node *node);
+
+/* torch.slice(x, -2) is x[-2:] of a list, and all of x of a tensor. */
+typedef enum value_kind { KIND_UNKNOWN, KIND_LIST, KIND_TENSOR } value_kind;
 
 static _Noreturn void refuse(translator *t, const pel_node *where, const char *what, pel_str name) {
     pel_script_refuse(t->s, t->file, where, what, name);
@@ -203,15 +207,64 @@ static pel_str operator_of(translator *t, const pel_node *where, pel_str name) {
     return operator;
 }
 
+static value_kind kind_of_type(const pel_node *type) {
+    if (!type) return KIND_UNKNOWN;
+    if (type->kind == PEL_Name && pel_name_is(type->Name.id, "Tensor")) return KIND_TENSOR;
+    bool is_list = type->kind == PEL_Subscript && type->Subscript.value->kind == PEL_Name &&
+                   pel_name_is(type->Subscript.value->Name.id, "List");
+    return is_list ? KIND_LIST : KIND_UNKNOWN;
+}
+
+/* What an expression of the code is, as far as that is certain. */
+static value_kind kind_of(translator *t, const pel_node *node) {
+    static const char *const tensors[] = { "torch.slice",   "torch.select", "torch.index",    "torch.add",
+                                           "torch.mul",     "torch.view",   "torch.permute",  "torch.reshape",
+                                           "torch.flatten", "torch.cat",    "torch.unsqueeze" };
+    if (node->kind == PEL_List) return KIND_LIST;
+    if (node->kind == PEL_Name) return (value_kind)pel_map_find(&t->kinds, PEL_KEY(node->Name.id), KIND_UNKNOWN);
+    if (node->kind != PEL_Call) return KIND_UNKNOWN;
+    if (is_call_of(node, "annotate", 2)) return kind_of_type(node->Call.args.at[0]);
+    pel_str name = dotted_name(t->ctx, node->Call.func), path;
+    if (pel_str_is(name, "torch.size") && node->Call.args.n == 1) return KIND_LIST;
+    if (t->s->is_traced && node->Call.func->kind == PEL_Attribute &&
+        module_of(t, node->Call.func->Attribute.value, &path))
+        return KIND_TENSOR; /* a trace hands tensors on, one by one */
+    for (size_t i = 0; i < PEL_COUNT(tensors) && node->Call.args.n; i++)
+        if (pel_str_is(name, tensors[i])) return i < 5 ? kind_of(t, node->Call.args.at[0]) : KIND_TENSOR;
+    return t->s->is_traced && pel_str_starts(name, PEL_STR("torch.")) ? KIND_TENSOR : KIND_UNKNOWN;
+}
+
+/* A list's part in Python's form; of what may be either, torch decides when it runs. */
+static pel_node *sliced(translator *t, pel_node *node) {
+    value_kind kind = kind_of(t, node->Call.args.at[0]);
+    pel_nodes args = { 0 };
+    if (kind == KIND_TENSOR || node->Call.keywords.n) return NULL;
+    for (uint32_t i = 0; i < node->Call.args.n; i++) pel_nodes_push(t->ctx, &args, expr(t, node->Call.args.at[i]));
+    if (kind == KIND_UNKNOWN)
+        return pel_make_call(t->ctx, pel_dotted(t->ctx, "torch.ops.aten.slice"), args, (pel_nodes){ 0 });
+    pel_node *slice = pel_node_new(t->ctx, PEL_Slice);
+    if (args.n > 1 && !pel_is_none(args.at[1])) slice->Slice.lower = args.at[1];
+    if (args.n > 2 && !pel_is_none(args.at[2]) && !pel_is_number(args.at[2], INT64_MAX))
+        slice->Slice.upper = args.at[2];
+    if (args.n > 3 && !pel_is_number(args.at[3], 1)) slice->Slice.step = args.at[3];
+    return pel_make_subscript(t->ctx, args.at[0], slice, PEL_Load);
+}
+
 static pel_node *operator_call(translator *t, pel_node *node, pel_str name) {
     pel_ctx *ctx = t->ctx;
     pel_nodes args = { 0 }, keywords = { 0 };
     pel_str operator= operator_of(t, node, name);
+    pel_node *part = pel_str_is(operator, "aten.slice") && node->Call.args.n ? sliced(t, node) : NULL;
+    if (part) return part;
     for (uint32_t i = 0; i < node->Call.args.n; i++) pel_nodes_push(ctx, &args, expr(t, node->Call.args.at[i]));
     for (uint32_t i = 0; i < node->Call.keywords.n; i++) {
         pel_name key = node->Call.keywords.at[i]->keyword.arg;
         pel_node *value = keyword_value(t, key, expr(t, node->Call.keywords.at[i]->keyword.value));
         pel_nodes_push(ctx, &keywords, pel_make_keyword(ctx, key, value));
+    }
+    if (pel_str_is(operator, "aten.format") && args.n) {
+        pel_node *method = pel_make_attribute(ctx, args.at[0], pel_intern_c(ctx, "format"), PEL_Load);
+        return pel_make_call(ctx, method, pel_nodes_of(ctx, args.at + 1, args.n - 1), keywords);
     }
     enumerate_arguments(t, operator, & args);
     if (pel_str_is(operator, "aten._convolution") || pel_str_is(operator, "aten.convolution"))
@@ -435,6 +488,7 @@ static void assign_name(translator *t, pel_name name, pel_node *value, pel_node 
         pel_map_set(t->ctx, &t->paths, PEL_KEY(name), PEL_KEY(kept));
         return;
     }
+    pel_map_set(t->ctx, &t->kinds, PEL_KEY(name), kind_of(t, value));
     pel_node *made = value->kind == PEL_Call ? call(t, value, name) : expr(t, value);
     if (!t->is_flat) {
         push(t, pel_make_assign(t->ctx, pel_make_name(t->ctx, variable(t, name)->Name.id, PEL_Store), made));
@@ -569,6 +623,7 @@ static pel_node *arguments_of(translator *t, const pel_node *function) {
         pel_node *arg = pel_node_new(ctx, PEL_arg);
         bool is_self = !i && t->p;
         arg->arg.arg = is_self ? name : t->is_flat ? new_value(t, name) : variable(t, name)->Name.id;
+        pel_map_set(ctx, &t->kinds, PEL_KEY(name), kind_of_type(given->arguments.args.at[i]->arg.annotation));
         if (!is_self) pel_map_set(ctx, &t->values, PEL_KEY(name), PEL_KEY(load(t, arg->arg.arg)));
         pel_nodes_push(ctx, &made->arguments.args, arg);
     }

@@ -113,7 +113,12 @@ static bool is_container(const pel_part *part, const char *class) {
 
 bool pel_script_module(pel_script *s, pel_script_part *p) {
     pel_part *part = p->part;
-    if (is_container(part, "ModuleList")) return true;
+    if (is_container(part, "ModuleList")) { /* nobody runs over an nn.Identity */
+        if (!part->children.n)
+            part->made =
+                pel_make_call(s->r->ctx, pel_dotted(s->r->ctx, "nn.ModuleList"), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+        return true;
+    }
     if (is_container(part, "Sequential") || is_container(part, "ModuleDict")) {
         part->container = is_container(part, "Sequential") ? "nn.Sequential" : "nn.ModuleDict";
         return true;

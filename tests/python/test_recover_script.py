@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import pytest
 import torch
+from torch import add as plus  # a name that no file knows
 from torch import nn
 from torch.nn import functional as F
 
@@ -96,10 +97,28 @@ class Sized(nn.Module):
         return x
 
 
+class Slices(nn.Module):
+    """Parts of lists and of tensors, in a function that must be translated, and a list without members."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.none = nn.ModuleList()
+        self.fc = nn.Linear(6, 6)
+
+    def forward(self, x):
+        sizes = x.shape[-1:]
+        for module in self.none:
+            x = module(x)
+        if x.dim() > 2:
+            x = plus(x[0], 1)
+        return self.fc(x)[:, 1:] + sizes[0]
+
+
 MODELS: dict[str, tuple[Callable[[], nn.Module], torch.Tensor]] = {
     "mlp": (Mlp, torch.randn(3, 6)),
     "blocks": (Blocks, torch.randn(3, 6)),
     "conv": (Conv, torch.randn(2, 3, 8, 8)),
+    "slices": (Slices, torch.randn(3, 6)),
     "sized": (Sized, torch.randn(2, 5, 6)),
 }
 
