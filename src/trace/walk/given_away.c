@@ -2,20 +2,33 @@
 #include "trace/walk/call.h"
 #include "trace/walk/expr.h"
 
-/* Functions of the library, and objects that are called. torch's look into lists, and change none. */
+/* Methods of Python's own values change the value, never what they are given: others.extend(items). */
+static bool is_of_plain_value(const pel_walk *w, pel_id receiver) {
+    uint8_t kind = pel_value_at(w->log, receiver)->kind;
+    return kind == PEL_V_CONST || kind == PEL_V_TUPLE || kind == PEL_V_SIZE || kind == PEL_V_LIST || kind == PEL_V_SET ||
+           kind == PEL_V_FROZENSET || kind == PEL_V_DICT || kind == PEL_V_RANGE || kind == PEL_V_TENSOR ||
+           kind == PEL_V_MODULE;
+}
+
+/* What gives a value and does nothing else, or hands on what is in its arguments. torch's functions look into lists. */
+static bool is_reader(pel_str path) {
+    return pel_library_pure(path) || pel_library_hands_on(path) || pel_str_starts(path, PEL_STR("torch.")) ||
+           pel_str_is(path, "setattr") || pel_str_is(path, "print");
+}
+
+/* Functions of the library that are not known only to read, and objects that are called. */
 static bool may_change_arguments(const pel_walk *w, const pel_call_site *c, pel_id callee) {
     const pel_value *value = pel_value_at(w->log, callee);
     switch ((pel_value_kind)value->kind) {
     case PEL_V_LIBRARY:
-        return !pel_str_starts(value->text, PEL_STR("torch.")) && !pel_str_is(value->text, "setattr") &&
-               !pel_str_is(value->text, "print");
+        return !is_reader(value->text);
     case PEL_V_OBJECT:
     case PEL_V_OPAQUE:
     case PEL_V_LITERAL:
     case PEL_V_PARTIAL: return !c->kids.n;
     case PEL_V_METHOD:
         return value->n > 1 && !c->kids.n && pel_value_at(w->log, value->items[1])->kind == PEL_V_LIBRARY &&
-               pel_value_at(w->log, value->items[0])->kind != PEL_V_MODULE;
+               !is_of_plain_value(w, value->items[0]);
     case PEL_V_NONE_YET:
     case PEL_V_CONST:
     case PEL_V_TUPLE:
