@@ -95,7 +95,8 @@ void pel_refuse_changed_holder(pel_walk *w, pel_front front, const pel_call_site
         /* self.mlp.up(x): a module that the holder has is called, no method of the holder */
         bool is_method = pel_value_at(w->log, c->callee[i])->kind != PEL_V_MODULE;
         bool is_module = pel_value_at(w->log, c->base->at[i])->kind == PEL_V_MODULE;
-        if (is_module && is_method && (adds || (pel_is_holder_of_modules(w->log, c->base->at[i]) && !leaves_modules(name))))
+        if (is_module && is_method &&
+            (adds || (pel_is_holder_of_modules(w->log, c->base->at[i]) && !leaves_modules(name))))
             pel_lost(w, c->node, "`%s` changes which modules there are while the model runs", name->text);
     }
 }

@@ -5,9 +5,9 @@
 /* Methods of Python's own values change the value, never what they are given: others.extend(items). */
 static bool is_of_plain_value(const pel_walk *w, pel_id receiver) {
     uint8_t kind = pel_value_at(w->log, receiver)->kind;
-    return kind == PEL_V_CONST || kind == PEL_V_TUPLE || kind == PEL_V_SIZE || kind == PEL_V_LIST || kind == PEL_V_SET ||
-           kind == PEL_V_FROZENSET || kind == PEL_V_DICT || kind == PEL_V_RANGE || kind == PEL_V_TENSOR ||
-           kind == PEL_V_MODULE;
+    return kind == PEL_V_CONST || kind == PEL_V_TUPLE || kind == PEL_V_SIZE || kind == PEL_V_LIST ||
+           kind == PEL_V_SET || kind == PEL_V_FROZENSET || kind == PEL_V_DICT || kind == PEL_V_RANGE ||
+           kind == PEL_V_TENSOR || kind == PEL_V_MODULE;
 }
 
 /* What gives a value and does nothing else, or hands on what is in its arguments. torch's functions look into lists. */
@@ -20,8 +20,7 @@ static bool is_reader(pel_str path) {
 static bool may_change_arguments(const pel_walk *w, const pel_call_site *c, pel_id callee) {
     const pel_value *value = pel_value_at(w->log, callee);
     switch ((pel_value_kind)value->kind) {
-    case PEL_V_LIBRARY:
-        return !is_reader(value->text);
+    case PEL_V_LIBRARY: return !is_reader(value->text);
     case PEL_V_OBJECT:
     case PEL_V_OPAQUE:
     case PEL_V_LITERAL:
