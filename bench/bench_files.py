@@ -58,7 +58,7 @@ def main() -> int:
         archive, plain = make(folder, options.megabytes, options.tensors)
         for path, goal in ((plain, 10), (archive, 20)):
             state = json.loads(subprocess.run([PROGRAM, "tree", path, "--json"], capture_output=True,
-                                              check=True).stdout)["state"]
+                                              check=True).stdout)["networks"][0]["state"]
             assert len(state) == options.tensors
             best = min(seconds(PROGRAM, "tree", path, "--json") for _ in range(25))
             print(f"list {path.name}, {options.megabytes} MiB, {options.tensors} tensors: {best * 1000:.1f} ms "

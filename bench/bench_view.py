@@ -84,7 +84,7 @@ def main() -> int:
                 ratios[name].append(times[name] / times["plain"])
         with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
             model(*args)
-        found = [pellucid.tree(model, args).to_dict()["totals"]["flops"],
+        found = [pellucid.tree(model, args).to_dict()["networks"][0]["totals"]["flops"],
                  torchinfo.summary(model, input_data=args, verbose=0).total_mult_adds if torchinfo else float("nan"),
                  counter.get_total_flops() / 2]
         theirs = statistics.median(ratios["torchinfo"]) if torchinfo else float("nan")

@@ -413,7 +413,7 @@ HEAVY = 1 << 25  # elements of all parameters: there is no second copy of them, 
 
 
 def is_heavy(tensors: Iterable[torch.Tensor]) -> bool:
-    return sum(t.numel() for t in {id(t): t for t in tensors}.values()) >= HEAVY
+    return bool(sum(t.numel() for t in {id(t): t for t in tensors}.values()) >= HEAVY)
 
 
 def early_digests(parameters: Iterable[torch.Tensor], found: dict[int, list[Any]]) -> list[Any]:

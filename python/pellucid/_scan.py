@@ -13,7 +13,7 @@ from ._names import renamed
 from ._pellucid import Error
 from ._program import Path, options_of, rows_of, run
 from ._result import Result
-from ._tree import Tree
+from ._tree import SCHEMA, Tree
 
 
 class Scan(Result):
@@ -51,7 +51,7 @@ class Scan(Result):
         return [row for network in self.networks for row in network["errors"]]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"networks": self.networks}
+        return {"schema": SCHEMA, "networks": self.networks}
 
     def _summary(self) -> str:
         names = [network["name"] or network["class"] for network in self.networks]

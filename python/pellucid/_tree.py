@@ -17,6 +17,8 @@ from ._result import Result, frame
 if TYPE_CHECKING:
     import torch
 
+SCHEMA = 2  # docs/model-json.md; src/model/model.h has it, too
+
 
 class Tree(Result):
     """The hierarchy of a network. `str` gives it as text; `table`, `svg` and `html` are other views."""
@@ -26,7 +28,7 @@ class Tree(Result):
         self._source = source
 
     def to_dict(self) -> dict[str, Any]:
-        """{"networks": [...]}, as every command with --json prints it."""
+        """{"schema": 2, "networks": [...]}, as every command with --json prints it."""
         found: dict[str, Any] = json.loads(_pellucid.view(self._json, "json"))
         return found
 

@@ -13,6 +13,7 @@ RULES; nothing else decides them.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable
@@ -263,7 +264,8 @@ class Report(Result):
             "answer": {"kind": answer.kind, "evidence": list(answer.evidence)},
             "contract": contract(self),
             "checks": [{**vars(c), "rule": rule_of(c.name).name} for c in self.checks],
-            "seconds": self.seconds, "remarks": self.remarks, "retreats": self.retreats, "synthesis": self.synthesis,
+            "seconds": self.seconds, "remarks": self.remarks, "retreats": self.retreats,
+            "synthesis": json.loads(json.dumps(self.synthesis)),  # pairs are lists there
             **({"config": self.config} if self.config is not None else {}),
             **({"reduced": self.reduced} if self.reduced is not None else {}),
         }

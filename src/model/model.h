@@ -202,9 +202,8 @@ void pel_load_verdict_text(pel_ctx *ctx, const pel_load_verdict *verdict, pel_bu
 void pel_network_resolve(pel_ctx *ctx, const pel_network *open, const pel_network *known, pel_facts *facts);
 
 /* ---- JSON: docs/model-json.md ---- */
-/* {"networks": [...]} */
-void pel_networks_list_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
-/* The same; the fields of a single network also are at the top level. */
+#define PEL_NETWORKS_SCHEMA 2 /* a field that goes, or means something else, gives the next number */
+/* {"schema": 2, "networks": [...]} */
 void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
 /* Throws PEL_E_FORMAT with the offset. */
 pel_networks pel_networks_read(pel_ctx *ctx, pel_str text);

@@ -344,36 +344,19 @@ static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *
     pel_json_end_array(json);
 }
 
-/* {"networks": [...], without its last brace; returns where the fields of the last network are in out. */
-static pel_str put_list(pel_ctx *ctx, pel_json *json, const pel_networks *networks) {
-    size_t start = 0, end = 0;
-    pel_json_object(json);
-    pel_json_key(json, "networks");
-    pel_json_array(json);
-    for (uint32_t i = 0; i < networks->n; i++) {
-        pel_json_object(json);
-        start = json->out->len;
-        put_network_fields(ctx, json, networks->at[i]);
-        end = json->out->len;
-        pel_json_end_object(json);
-    }
-    pel_json_end_array(json);
-    return pel_str_cut(pel_buf_str(json->out), start, end);
-}
-
-void pel_networks_list_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out) {
-    pel_json json = pel_json_to(out);
-    put_list(ctx, &json, networks);
-    pel_json_end_object(&json);
-}
-
 void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out) {
     pel_json json = pel_json_to(out);
-    pel_str fields = put_list(ctx, &json, networks);
-    if (networks->n == 1) {
-        pel_put_byte(out, ',');
-        pel_put(out, fields); /* out may move, but the arena keeps what it moved from */
+    pel_json_object(&json);
+    pel_json_key(&json, "schema");
+    pel_json_int(&json, PEL_NETWORKS_SCHEMA);
+    pel_json_key(&json, "networks");
+    pel_json_array(&json);
+    for (uint32_t i = 0; i < networks->n; i++) {
+        pel_json_object(&json);
+        put_network_fields(ctx, &json, networks->at[i]);
+        pel_json_end_object(&json);
     }
+    pel_json_end_array(&json);
     pel_json_end_object(&json);
     pel_put_byte(out, '\n');
 }

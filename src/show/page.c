@@ -27,7 +27,7 @@ static pel_str put_until(pel_buf *out, pel_str rest, const char *mark) {
 
 void pel_show_page(pel_ctx *ctx, const pel_networks *networks, pel_str source, pel_str audit, pel_buf *out) {
     pel_buf model = pel_buf_in(ctx), text = pel_buf_in(ctx), said = pel_buf_in(ctx);
-    pel_networks_list_json(ctx, networks, &model);
+    pel_networks_json(ctx, networks, &model);
     pel_json json = pel_json_to(&text);
     pel_json_str(&json, source);
     pel_str rest = put_until(out, pel_str_of(pel_pages[0].text), "@MODEL@");

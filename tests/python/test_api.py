@@ -31,9 +31,9 @@ NOT_IN_PYTHON = {
 RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict",
            "no-open": "open", "leaf": "leaves", "with": "known"}
 # Options that functions give as methods of what they return, or take as a target.
-ELSEWHERE = {("skeleton", "output"), ("sketch", "output"), ("scan", "output"), ("decompile", "output"),
-             ("decompile", "marshal"), ("explain", "numerics"), ("explain", "vary"), ("explain", "try"),
-             ("format", "output"), ("compare", "code"), ("explain", "output"),
+ELSEWHERE = {("skeleton", "output"), ("skeleton", "map"), ("sketch", "output"), ("scan", "output"),
+             ("decompile", "output"), ("decompile", "marshal"), ("explain", "numerics"), ("explain", "vary"),
+             ("explain", "try"), ("format", "output"), ("compare", "code"), ("explain", "output"),
              ("verify", "against"),  # the model itself
              ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain"),
              ("scan", "sarif"),
@@ -191,7 +191,7 @@ def test_results_of_the_program(tmp_path) -> None:
     for result in (tree, audit, fits, differs, array, written, pellucid.dis(check_result), pellucid.ast(code="x = 1"),
                    pellucid.decompile_map(check_result), pellucid.scan(code="import torch; torch.nn.Linear(2, 3)")):
         check_result(result)
-    assert tree.to_dict()["values"] == [{"name": "epoch", "value": "3"}]
+    assert tree.to_dict()["networks"][0]["values"] == [{"name": "epoch", "value": "3"}]
     assert audit.verdict == "harmless" and audit.exit_code == 0 and audit.findings == []
     assert fits and fits.equal == len(model.state_dict()) and not differs and differs.differences
     assert (np.load(array) == model[0].weight.detach().numpy()).all()

@@ -43,7 +43,7 @@ def test_convert_is_what_torch_loads(pellucid, tmp_path: pathlib.Path, new: bool
     found = load_file(tmp_path / "x.safetensors")
     assert set(found) == set(expected)
     assert [name for name in expected if not same(found[name], expected[name])] == []
-    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)["networks"][0]
     assert tree["state"] == {name: list(tensor.shape) for name, tensor in expected.items()}
     assert list(tree["state"]) == list(expected)
     assert tree["dtypes"] == {name: str(tensor.dtype).removeprefix("torch.") for name, tensor in expected.items()}
@@ -95,7 +95,7 @@ def test_whole_modules_are_what_state_dict_says(pellucid, tmp_path: pathlib.Path
     model.register_buffer("passing", torch.zeros(2), persistent=False)
     model.a.weight.requires_grad_(False)
     torch.save(model, tmp_path / "x.pt")
-    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)["networks"][0]
     assert tree["state"] == {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     assert list(tree["state"]) == list(model.state_dict())
     assert tree["totals"]["parameters"] == sum(p.numel() for p in model.parameters())
@@ -110,7 +110,7 @@ def test_sharded(pellucid, tmp_path: pathlib.Path) -> None:
     index = {"metadata": {}, "weight_map": {"a.w": "m-1.safetensors", "b.w": "m-2.safetensors"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
     for path in (tmp_path, tmp_path / "model.safetensors.index.json"):
-        assert json.loads(pellucid("tree", path, "--json").out)["state"] == {"a.w": [2, 3], "b.w": [4]}
+        assert json.loads(pellucid("tree", path, "--json").out)["networks"][0]["state"] == {"a.w": [2, 3], "b.w": [4]}
     assert pellucid("convert", tmp_path, "-o", tmp_path / "whole").code == 0
     assert set(load_file(tmp_path / "whole")) == {"a.w", "b.w"}
     index["weight_map"]["a.w"] = "../../etc/passwd"
@@ -142,7 +142,7 @@ def test_torchscript(pellucid, tmp_path: pathlib.Path, ops: str) -> None:
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU()).eval()
     made = torch.jit.script(model) if ops == "script" else torch.jit.trace(model, torch.zeros(1, 3, 8, 8))
     made.save(str(tmp_path / "x.pt"))
-    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)["networks"][0]
     assert tree["state"] == {name: list(tensor.shape) for name, tensor in made.state_dict().items()}
     assert pellucid("audit", tmp_path / "x.pt").code == 0
 
@@ -150,7 +150,7 @@ def test_torchscript(pellucid, tmp_path: pathlib.Path, ops: str) -> None:
 def test_torch_export(pellucid, tmp_path: pathlib.Path) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU()).eval()
     torch.export.save(torch.export.export(model, (torch.zeros(2, 4),)), tmp_path / "x.pt2")
-    tree = json.loads(pellucid("tree", tmp_path / "x.pt2", "--json").out)
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt2", "--json").out)["networks"][0]
     assert tree["state"] == {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     assert [child["class"] for child in tree["tree"][0]["children"]] == ["Linear", "BatchNorm1d", "ReLU"]
     assert pellucid("audit", tmp_path / "x.pt2").code == 0
@@ -206,7 +206,7 @@ def test_float8_of_other_makers(pellucid, tmp_path: pathlib.Path) -> None:
     expected = {"a": torch.ones(3).to(torch.float8_e4m3fnuz), "b": torch.ones(2).to(torch.float8_e5m2fnuz)}
     torch.save(expected, tmp_path / "x.pt")
     assert pellucid("convert", tmp_path / "x.pt", "-o", tmp_path / "x.safetensors").code == 0
-    tree = json.loads(pellucid("tree", tmp_path / "x.safetensors", "--json").out)
+    tree = json.loads(pellucid("tree", tmp_path / "x.safetensors", "--json").out)["networks"][0]
     assert tree["dtypes"] == {"a": "float8_e4m3fnuz", "b": "float8_e5m2fnuz"}
 
 

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from pellucid._tree import SCHEMA
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "data" / "files"
 
@@ -27,7 +29,9 @@ needs_samples = pytest.mark.skipif(not manifest(), reason=f"no samples: {SAMPLES
 def test_sample_has_its_tensors(pellucid, name: str) -> None:
     result = pellucid("tree", SAMPLES / name, "--json")
     assert result.code == 0, result.err
-    assert json.loads(result.out)["state"] == manifest()[name]["tensors"]
+    found = json.loads(result.out)
+    assert list(found) == ["schema", "networks"] and found["schema"] == SCHEMA
+    assert found["networks"][0]["state"] == manifest()[name]["tensors"]
 
 
 @needs_samples
@@ -50,7 +54,7 @@ def test_classes_and_operators(pellucid) -> None:
             for child in node["children"]:
                 walk(child, f"{path}/{child['name']}".strip("/"))
 
-        walk(json.loads(pellucid("tree", SAMPLES / name, "--json").out)["tree"][0], "")
+        walk(json.loads(pellucid("tree", SAMPLES / name, "--json").out)["networks"][0]["tree"][0], "")
         return found
 
     whole = {"": "Net", "fc1": "Linear", "relu": "ReLU", "fc2": "Linear"}

@@ -13,7 +13,7 @@ import numpy as np  # noqa: E402
 
 
 def state(pellucid, path: pathlib.Path) -> dict[str, Any]:
-    return json.loads(pellucid("tree", path, "--json").out)["state"]
+    return json.loads(pellucid("tree", path, "--json").out)["networks"][0]["state"]
 
 
 @pytest.mark.parametrize("groups", [3, 9, 40, 2000])

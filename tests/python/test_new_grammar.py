@@ -155,4 +155,5 @@ assert len(seen) == 3
 """, encoding="utf-8")
     done = subprocess.run([PROGRAM, "scan", "--json", str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)["state"] == {"0.weight": [8, 4], "0.bias": [8], "1.weight": [16, 8], "1.bias": [16]}
+    assert json.loads(done.stdout)["networks"][0]["state"] == {
+        "0.weight": [8, 4], "0.bias": [8], "1.weight": [16, 8], "1.bias": [16]}

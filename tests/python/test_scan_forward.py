@@ -45,12 +45,12 @@ def test_as_in_a_real_run(run, libraries, library, call, shape) -> None:
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
     done = run("scan", "-e", f"import {library}; {call}", "--python", sys.executable, "--forward", shape, "--json")
-    scanned = json.loads(done.out)
+    scanned = json.loads(done.out)["networks"][0]
     sizes, _, dtype = shape.partition(":")
     size = tuple(map(int, sizes.split("x")))
     given = torch.zeros(size, dtype=torch.int64) if dtype else torch.randn(size)
     model = eval(call, {library: __import__(library)}).eval()
-    real = tree(model, (given,)).to_dict()
+    real = tree(model, (given,)).to_dict()["networks"][0]
     assert scanned["errors"] == []
     assert dict((p, (o, f)) for p, o, f in rows(scanned["tree"][0])) == dict((p, (o, f))
                                                                              for p, o, f in rows(real["tree"][0]))
@@ -91,7 +91,7 @@ def test_shapes_that_disagree_have_two_places(run, tmp_path) -> None:
     path = tmp_path / "net.py"
     path.write_text(BRANCH)
     done = run("scan", path, "--python", sys.executable, "--forward", "4x10", "--json")
-    (error,) = json.loads(done.out)["errors"]
+    (error,) = json.loads(done.out)["networks"][0]["errors"]
     assert done.code == 4
     assert (error["file"], error["line"]) == (str(path), 13)
     assert error["also"] == {"file": str(path), "line": 12}, "fc1 made it 20; the ReLU inside of the Sequential kept it"

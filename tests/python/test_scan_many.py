@@ -63,7 +63,7 @@ def test_what_several_files_import_is_imported_once_for_all(pellucid, tmp_path) 
     summary = json.loads(together.pop(0))["summary"]
     assert [row["call"] for row in summary["built"]] == ["Linear(1, 1)", "Linear(2, 2)", "Linear(3, 3)"]
     assert together == alone
-    found = [one for one in map(json.loads, together) if one.get("state")]
+    found = [one for row in map(json.loads, together) for one in row["networks"] if one["state"]]
     assert [one["state"]["weight"] for one in found] == [[1, 1], [2, 2], [3, 3]]
     assert all("not today" in line for line in together if "/sad" in line or "/broken" in line)
 
@@ -74,8 +74,7 @@ def test_what_one_source_does_to_a_library_is_not_the_next_ones(pellucid, tmp_pa
     for options in ([tmp_path, "-j1"], [tmp_path, "-j2"],
                     ["-e", (tmp_path / "a.py").read_text(), "-e", (tmp_path / "b.py").read_text()]):
         last = json.loads(pellucid("scan", *options, "--json", "--python", sys.executable).out.splitlines()[-1])
-        assert (last["networks"][0] if "networks" in last else last)["state"] == {"weight": [3, 2],
-                                                                                  "bias": [3]}, options
+        assert last["networks"][0]["state"] == {"weight": [3, 2], "bias": [3]}, options
 
 
 def test_the_order_does_not_depend_on_who_is_first(pellucid, folder) -> None:
@@ -83,7 +82,8 @@ def test_the_order_does_not_depend_on_who_is_first(pellucid, folder) -> None:
     four = pellucid("scan", folder, "-j4", "--json", "--python", sys.executable)
     assert one.out == four.out and one.err == four.err
     assert one.code == four.code == 3
-    found = [json.loads(line) for line in four.out.splitlines()[1:]]  # the first is the summary
+    rows = [json.loads(line) for line in four.out.splitlines()[1:]]  # the first is the summary
+    found = [row["networks"][0] for row in rows]
     assert [line["unknown"][0]["line"] for line in found if not line["tree"]] == [1], "net05.py is no Python"
     files = [line["tree"][0]["origin"]["file"] for line in found if line["tree"]]
     assert files == sorted(files) and len(files) == 19

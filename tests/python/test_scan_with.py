@@ -60,7 +60,7 @@ def test_a_checkpoint(scan, tmp_path, arguments, prefix) -> None:
     model, path = make(*arguments), tmp_path / "net.pt"
     torch.save({prefix + name: tensor for name, tensor in model.state_dict().items()}, path)
     done = scan(path, "--json")
-    found = json.loads(done.out)
+    found = json.loads(done.out)["networks"][0]
     check(found, model)
     assert done.code == 0 and found["unknown"] == []
     facts = {fact["what"]: (fact["value"], fact["from"]) for fact in found["facts"]}
@@ -83,7 +83,7 @@ def test_a_recorded_run(scan, tmp_path) -> None:
     recorder = _pellucid.Recorder(model)
     recorder.run("given", (torch.zeros(1, 10),))
     path.write_bytes(recorder.log_bytes())
-    check(json.loads(scan(path, "--json").out), model)
+    check(json.loads(scan(path, "--json").out)["networks"][0], model)
 
 
 def test_then_it_can_be_written(scan, tmp_path) -> None:
@@ -99,7 +99,7 @@ def test_then_it_can_be_written(scan, tmp_path) -> None:
 def test_what_does_not_fit_changes_nothing(scan, tmp_path) -> None:
     path = tmp_path / "other.pt"
     torch.save({"something.weight": torch.zeros(3)}, path)
-    found = json.loads(scan(path, "--json").out)
+    found = json.loads(scan(path, "--json").out)["networks"][0]
     assert "facts" not in found and found["state"]["stem.weight"] == ["hidden", 10]
 
 

@@ -271,7 +271,7 @@ def test_a_state_dict_says_tensors_and_counts_known_buffers_apart(pellucid, tmp_
     torch.save(model.state_dict(), path)
     parameters = sum(p.numel() for p in model.parameters())
     buffers = sum(b.numel() for b in model.buffers())
-    found = json.loads(pellucid("tree", path, "--json").out)["totals"]
+    found = json.loads(pellucid("tree", path, "--json").out)["networks"][0]["totals"]
     assert (found["parameters"], found["buffers"], found["roles_known"]) == (parameters, buffers, False)
     text = pellucid("tree", path).out
     assert f"{parameters} elements in 4 tensors; {buffers} elements in 6 buffers" in text and "parameters" not in text
@@ -289,7 +289,7 @@ def test_a_state_dict_says_tensors_and_counts_known_buffers_apart(pellucid, tmp_
 ])
 def test_names_alone_are_no_evidence(pellucid, tmp_path, state) -> None:
     torch.save(state, tmp_path / "state.pt")
-    assert json.loads(pellucid("tree", tmp_path / "state.pt", "--json").out)["totals"]["buffers"] == 0
+    assert json.loads(pellucid("tree", tmp_path / "state.pt", "--json").out)["networks"][0]["totals"]["buffers"] == 0
 
 
 def test_what_is_no_tensor_is_shown(pellucid, tmp_path) -> None:
@@ -303,10 +303,10 @@ def test_what_is_no_tensor_is_shown(pellucid, tmp_path) -> None:
                  "history = [0, 1, 2, 3, 4]"):
         assert f"  {line}\n" in text, line
     assert "float16 12 bytes" in text and "_metadata" not in text
-    values = json.loads(pellucid("tree", path, "--json").out)["values"]
+    values = json.loads(pellucid("tree", path, "--json").out)["networks"][0]["values"]
     assert {"name": "args.seed", "value": "7"} in values and any(row["name"] == "when" for row in values)
     torch.save({"state": torch.ones(2), **{f"k{i}": i for i in range(50)}}, path)
     assert "  and 30 more, which --json lists\n" in pellucid("tree", path).out
     torch.save({"state": torch.ones(2), **{f"k{i}": i for i in range(10_005)}}, path)
     assert "  and 9,985 more\n" in pellucid("tree", path).out
-    assert json.loads(pellucid("tree", path, "--json").out)["values_left_out"] == 5
+    assert json.loads(pellucid("tree", path, "--json").out)["networks"][0]["values_left_out"] == 5
