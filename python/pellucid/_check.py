@@ -905,9 +905,10 @@ def gradient_difference(have: dict[str, Any], wanted: dict[str, Any]) -> str | N
 
 def play(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, Any], results: list[Any],
          classes: dict[str, Any]) -> torch.nn.Module:
-    """Makes one call and compares what it gives, where it leaves the generators, what it leaves in buffers and hands
-    back as gradients. Returns the module, which the call's steps may have replaced."""
+    """Makes one call and compares what it gives, where it leaves the generators, what it leaves in the arguments and in
+    buffers, and hands back as gradients. Returns the module, which the call's steps may have replaced."""
     form: Any = None
+    left: Any = None
     generators: dict[str, str] = {}
     entered: list[dict[str, Any]] = []
     if "start" in call:  # a mode that is entered by a method
@@ -916,7 +917,7 @@ def play(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, 
                   lambda: mode_difference(prepared(module, [("train", call["modes"][""])]), call["modes"]))
 
     def outputs() -> str | None:
-        nonlocal form, generators, module
+        nonlocal form, left, generators, module
         module = prepared(module, call.get("steps", ()))
         args, kwargs = given_to(call, classes, results)
         set_modes(module, call["modes"])
@@ -927,6 +928,7 @@ def play(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, 
         generators = state.moved()
         results.append(result)
         form = plain_form(result)
+        left = detached(("tuple", [plain_form(args), plain_form(kwargs)])) if call.get("left") is not None else None
         if call.get("raises"):
             return f"the original raises {call['raises']}"
         if found := difference(call["result"], form):
@@ -942,6 +944,8 @@ def play(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, 
         checks += entered
     if ok and call.get("generators") is not None:
         run_check(checks, f"{name}: generators", lambda: generator_difference(call["generators"], generators), what)
+    if ok and call.get("left") is not None:
+        run_check(checks, f"{name}: arguments", lambda: difference(call["left"], left, "arguments"), what)
     if ok and call["buffers"] is not None:
         run_check(checks, f"{name}: buffers", lambda: buffer_difference(module, call["buffers"]), what)
     if ok and call["gradients"] is not None:

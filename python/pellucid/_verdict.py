@@ -98,6 +98,8 @@ RULES = {rule.name: rule for rule in (
     Rule("events", "nothing: the calls of torch, in order", "default", NAME, NAME),
     Rule("proof", "all sizes: the ATen calls of both forwards (--prove)", "prove", REFUSE, REFUSE),
     # what one run leaves beside its result
+    Rule("arguments", "nothing: what the run left in the caller's tensors, lists and objects, where it changed them",
+         "always", REFUSE, NAME),
     Rule("buffers", "nothing: buffers and moved parameters after the run", "always", NAME, NAME),
     Rule("generators", "nothing: torch's, Python's and numpy's generators after the run", "always", REFUSE, NAME),
     Rule("gradients", "nothing: gradients of every parameter", "always", REFUSE, NAME, "gradients"),
@@ -134,7 +136,7 @@ RULES = {rule.name: rule for rule in (
     Rule("half", "half(), inputs too", "full", REFUSE, NAME, "float16"),
     Rule("bfloat16", "to(torch.bfloat16), inputs too", "full", REFUSE, NAME, "bfloat16"),
 )}
-FACETS = ("buffers", "generators", "gradients", "methods")
+FACETS = ("arguments", "buffers", "generators", "gradients", "methods")
 
 
 def base_name(name: str) -> str:

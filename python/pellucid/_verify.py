@@ -154,6 +154,7 @@ def play_original(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str
         with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
             result = _result_of(call, forward or model, args, kwargs)
         call["generators"] = generators.moved()
+        call["left"] = _left_in(call, args, kwargs, found)
         call["events"] = seen.rows(result) if seen is not None else None
         call["factories"] = seen.factories if seen is not None else None
         form = _check.plain_form(result)
@@ -177,6 +178,19 @@ def _gradients_of(call: dict[str, Any], model: Any, form: Any) -> Any:
         return None
 
 
+def _left_in(call: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+             found: dict[int, tuple[Any, ...]] | None) -> Any:
+    """What the caller's arguments are after the call, where it changed them: tensors, lists, attributes of objects. What
+    came from an earlier call is compared as a result of this one, not here."""
+    from . import _check
+    if found:
+        return None
+    after = ("tuple", [_check.plain_form(args, found), _check.plain_form(kwargs, found)])
+    if _check.difference(("tuple", [call["args"], call["kwargs"]]), after) is None:
+        return None
+    return _check.map_tensors(_check.detached(after), _check.copy_input)
+
+
 def _result_of(call: dict[str, Any], forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Where the caller gives another value than was recorded, an error of the original's is an answer."""
     try:
@@ -190,7 +204,8 @@ def _result_of(call: dict[str, Any], forward: Callable[..., Any], args: tuple[An
 
 def about(call: dict[str, Any], model: Any, seconds: float) -> dict[str, Any]:
     """The run in words: all that held together in it."""
-    compared = [part for part in ("buffers", "gradients") if call.get(part) is not None]
+    compared = [name for part, name in (("left", "arguments"), ("buffers", "buffers"), ("gradients", "gradients"))
+                if call.get(part) is not None]
     row = {"name": call["name"], "mode": mode_of(call["modes"]), "grad": call["grad"],
            "inputs": described(call["args"], call["kwargs"], model), "compared": ["result", "generators", *compared],
            "seconds": round(seconds, 3)}

@@ -25,11 +25,11 @@ ONE = re.compile(r"(?:(\w+): )?(?:each )?\(([^()]*)\)")
 class Attention(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.qkv, self.out, self.heads = nn.Linear(24, 72), nn.Linear(24, 24), 4
+        self.qkv, self.out, self.h = nn.Linear(24, 72), nn.Linear(24, 24), 4
 
     def forward(self, x):
         B, N, C = x.shape
-        q, k, v = self.qkv(x).reshape(B, N, 3, self.heads, C // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = self.qkv(x).reshape(B, N, 3, self.h, -1).permute(2, 0, 3, 1, 4).unbind(0)
         attn = (q @ k.transpose(-2, -1)).softmax(dim=-1)
         x = (attn @ v).transpose(1, 2).reshape(B, N, C)
         return self.out(x)

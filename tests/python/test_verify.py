@@ -528,3 +528,36 @@ def test_gradients_of_heavy_models_are_digested_as_they_come(monkeypatch) -> Non
     assert digests["body.weight"][0] == "digests" and len(digests["body.weight"]) == 3, "two segments"
     assert _check.gradient_difference(found()[1], digests) is None
     assert _check.gradient_difference(found(0.5)[1], digests)
+
+
+LEAVES = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x, log, seen, box):
+        log.append(x.sum())
+        seen["x"] = x + 1
+        box.value = x * 3
+        x.add_(1)
+        return x * 2
+"""
+
+
+class Box:
+    def __init__(self) -> None:
+        self.value = None
+
+
+@pytest.mark.parametrize("gone", ["log.append(x.sum())", 'seen["x"] = x + 1', "box.value = x * 3", "x.add_(1)"])
+def test_what_a_run_leaves_in_its_arguments_is_compared(gone: str) -> None:
+    """A result alone does not show that a skeleton no longer fills the caller's list, dict, object or tensor."""
+    original = _check.load_source(LEAVES, "original_leaves").Net()
+    row, _ = play_original(original, "recorded", (torch.ones(2, 3), [], {}, Box()), {}, grad=False)
+    assert row["left"] is not None
+    checks = verify(original, LEAVES, "Net", [[row]])
+    assert [c.status for c in checks if c.name == "recorded: arguments"] == ["passed"]
+    less = LEAVES.replace(f"        {gone}\n", "").replace("x * 2", "(x + 1) * 2" if "add_" in gone else "x * 2")
+    found = Report(verify(original, less, "Net", [[row]]))
+    assert found.status("recorded") == "passed" and found.status("recorded: arguments") == "failed" and not found.good

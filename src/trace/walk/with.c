@@ -96,7 +96,8 @@ pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node) {
     pel_nodes *outer = w->out;
     pel_front rest;
     w->tried += suppresses;
-    if (text->With.items.n == 0 && !suppresses)
+    bool is_written = text->With.items.n == 0 && !suppresses; /* by its body alone */
+    if (is_written)
         rest = pel_walk_body(w, front, node->With.body);
     else
         text->With.body = pel_walk_side(w, front, node->With.body, &rest);
@@ -104,7 +105,7 @@ pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node) {
     w->out = outer;
     if (suppresses) text->With.body = pel_refuse_raising(w, front, &own, text->With.body);
     if (text->With.items.n && text->With.body.n) pel_write_statement(w, text);
-    for (uint32_t i = 0; !text->With.items.n && i < text->With.body.n; i++)
+    for (uint32_t i = 0; !is_written && !text->With.items.n && i < text->With.body.n; i++)
         pel_write_statement(w, text->With.body.at[i]);
     bool is_settled = pel_is_settled_body(w, front, &own);
     const uint32_t *places = pel_save_places(w, rest);
