@@ -180,8 +180,8 @@ def _gradients_of(call: dict[str, Any], model: Any, form: Any) -> Any:
 
 def _left_in(call: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any],
              found: dict[int, tuple[Any, ...]] | None) -> Any:
-    """What the caller's arguments are after the call, where it changed them: tensors, lists, attributes of objects. What
-    came from an earlier call is compared as a result of this one, not here."""
+    """What the caller's arguments are after the call, where it changed them: tensors, lists, attributes of objects.
+    What came from an earlier call is compared as a result of this one, not here."""
     from . import _check
     if found:
         return None
