@@ -368,19 +368,54 @@ static bool has_name(pel_name_list list, pel_name name) {
     return false;
 }
 
-/* Whether a variable of a function is used, and no statement gives it a value. */
-static bool is_never_bound(const pel_lift *l, pel_name name) {
-    bool is_used = false;
+typedef struct name_search {
+    pel_name name;
+    bool is_bound;
+} name_search;
+
+/* Does some statement give the name a value, or take it away? Other scopes have names of their own. */
+static void look_for_binding(void *arg, pel_node **slot) {
+    name_search *search = arg;
+    const pel_node *node = *slot;
+    pel_name bound = NULL;
+    bool is_scope = false;
+    switch (node->kind) {
+    case PEL_Name: bound = node->Name.ctx == PEL_Load ? NULL : node->Name.id; break;
+    case PEL_alias: bound = node->alias.asname ? node->alias.asname : node->alias.name; break;
+    case PEL_ExceptHandler: bound = node->ExceptHandler.name; break;
+    case PEL_MatchAs: bound = node->MatchAs.name; break;
+    case PEL_MatchStar: bound = node->MatchStar.name; break;
+    case PEL_MatchMapping: bound = node->MatchMapping.rest; break;
+    case PEL_FunctionDef: bound = node->FunctionDef.name, is_scope = true; break;
+    case PEL_AsyncFunctionDef: bound = node->AsyncFunctionDef.name, is_scope = true; break;
+    case PEL_ClassDef: bound = node->ClassDef.name, is_scope = true; break;
+    case PEL_Lambda: is_scope = true; break;
+    default: break;
+    }
+    search->is_bound |= bound == search->name;
+    if (!is_scope && !search->is_bound) pel_each_child(*slot, look_for_binding, arg);
+}
+
+static bool is_bound_in(const pel_nodes *body, pel_name name) {
+    name_search search = { .name = name };
+    for (uint32_t i = 0; i < body->n && !search.is_bound; i++) look_for_binding(&search, &body->at[i]);
+    return search.is_bound;
+}
+
+/* Whether a variable of a function is used, and no statement gives it a value. States of a loop leave out what nothing
+ * reaches: there the text is asked, not the instructions. */
+static bool is_never_bound(pel_lift *l, const pel_nodes *body, pel_name name) {
+    bool is_used = false, is_written = l->is_states && is_bound_in(body, pel_unmangle(l, name));
     for (uint32_t i = 0; i < l->c->n; i++) {
         const pel_ins *ins = &l->c->at[i];
         bool is_variable = ins->op == PEL_I_CELL || ins->sub == PEL_FAST || ins->sub == PEL_DEREF;
         bool names = ins->op == PEL_I_CELL || ins->op == PEL_I_LOAD || ins->op == PEL_I_STORE ||
                      ins->op == PEL_I_DELETE || ins->op == PEL_I_LOAD_CLEAR;
         if (!names || !is_variable || ins->name != name || ins->dead) continue;
-        if (ins->op != PEL_I_CELL && ins->op != PEL_I_LOAD) return false;
-        is_used = true;
+        if (ins->op != PEL_I_CELL && ins->op != PEL_I_LOAD && !l->is_states) return false;
+        is_used |= ins->op == PEL_I_CELL || ins->op == PEL_I_LOAD || ins->op == PEL_I_LOAD_CLEAR;
     }
-    return is_used;
+    return is_used && !is_written;
 }
 
 /* A variable that only code which nothing reaches gave a value: without a statement that does, it would be a global. */
@@ -395,7 +430,7 @@ static void keep_variables(pel_lift *l, pel_nodes *body) {
         bool is_cell = i >= code->varnames.n;
         pel_name name = is_cell ? code->cellvars.at[i - code->varnames.n] : code->varnames.at[i];
         bool was_seen = has_name(args, name) || (is_cell && has_name(code->varnames, name));
-        if (was_seen || !pel_is_identifier(pel_name_str(name)) || !is_never_bound(l, name)) continue;
+        if (was_seen || !pel_is_identifier(pel_name_str(name)) || !is_never_bound(l, body, name)) continue;
         pel_node *target = pel_make_name(l->ctx, pel_unmangle(l, name), PEL_Store);
         pel_nodes_push(l->ctx, &stores, pel_make_assign(l->ctx, target, pel_make_none(l->ctx)));
     }
