@@ -172,7 +172,7 @@ static pel_node *rows(pel_ctx *ctx, const pel_tensor_bytes *t, uint32_t dim, uin
 }
 
 static bool is_uniform(const pel_tensor_bytes *t, uint64_t count) {
-    uint64_t width = pel_dtype_size(t->dtype);
+    size_t width = (size_t)pel_dtype_size(t->dtype);
     for (uint64_t i = 1; i < count; i++)
         if (memcmp(t->bytes.ptr, t->bytes.ptr + i * width, width) != 0) return false;
     return count > 0;
