@@ -48,8 +48,8 @@ SUITES = {
                             "string shlex tokenize traceback optparse functools collections enum".split()]),
 }
 
-TDLIB = ("textwrap json fractions statistics configparser difflib heapq argparse csv dataclasses string shlex tokenize "
-          "optparse").split()
+STDLIB = ("textwrap json fractions statistics configparser difflib heapq argparse csv dataclasses string shlex "
+          "tokenize optparse").split()
 
 
 def unpack(requirement, folder):
