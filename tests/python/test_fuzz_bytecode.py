@@ -30,4 +30,6 @@ def test_no_program_comes_out_wrong(version: str) -> None:
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     wrong = [row for row in rows if row[1] in ("wrong", "broken")]
     assert not wrong and done.returncode == 0, (wrong[:3], done.stderr[-2000:])
-    assert len(rows) > PROGRAMS // 2 and sum(row[1] == "equal" for row in rows) > 3
+    # most of what no compiler laid out is marked; those texts run, too, where they say that they do the same
+    assert len(rows) > PROGRAMS // 2 and sum(row[1] in ("equal", "marked") for row in rows) > 9
+    assert any(row[1] == "equal" for row in rows)
