@@ -4,7 +4,10 @@
 
 /* Methods of Python's own values change the value, never what they are given: others.extend(items). */
 static bool is_of_plain_value(const pel_walk *w, pel_id receiver) {
-    uint8_t kind = pel_value_at(w->log, receiver)->kind;
+    const pel_value *value = pel_value_at(w->log, receiver);
+    uint8_t kind = value->kind;
+    /* a context variable keeps what it is given; whoever takes it out of there says what becomes of it */
+    if (kind == PEL_V_LITERAL && pel_str_starts(value->text, PEL_STR("contextvars.ContextVar("))) return true;
     return kind == PEL_V_CONST || kind == PEL_V_TUPLE || kind == PEL_V_SIZE || kind == PEL_V_LIST ||
            kind == PEL_V_SET || kind == PEL_V_FROZENSET || kind == PEL_V_DICT || kind == PEL_V_RANGE ||
            kind == PEL_V_TENSOR || kind == PEL_V_MODULE;

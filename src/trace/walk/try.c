@@ -227,6 +227,15 @@ static pel_front part_raising(pel_walk *w, pel_front going, const pel_node *node
     return rest;
 }
 
+/* torch.cuda.is_current_stream_capturing(): a function of a library that is given nothing. The machine decides. */
+static bool is_library_asked(pel_walk *w, pel_front front, pel_node *value) {
+    if (value->kind != PEL_Call || value->Call.args.n || value->Call.keywords.n) return false;
+    const pel_val *function = pel_eval(w, front, value->Call.func);
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_at(w->log, function->at[i])->kind != PEL_V_LIBRARY) return false;
+    return front.n > 0;
+}
+
 /* The expression in which every lane raises. What ran until then is seen, and what it would have given nobody reads:
  * behind it no recorded call came by. */
 static pel_node *text_of_raising(pel_walk *w, pel_front front, const pel_node *node, uint32_t statement) {
@@ -248,6 +257,9 @@ static pel_node *text_of_raising(pel_walk *w, pel_front front, const pel_node *n
     if (!value) pel_lost(w, raising, "every call raises an exception here that depends on data");
     uint32_t *from = pel_new_array(w->ctx, front.n + 1u, uint32_t);
     for (uint32_t i = 0; i < front.n; i++) from[i] = pel_lane_at(w, front, i)->at;
+    bool asks_machine = is_library_asked(w, front, value);
+    for (uint32_t i = 0; i < front.n; i++) pel_lane_at(w, front, i)->at = from[i];
+    if (asks_machine) pel_lost(w, raising, "every call raises an exception here, and no data lead to it");
     pel_val *val = pel_eval(w, front, value);
     for (uint32_t i = 0; i < front.n; i++) pel_lane_at(w, front, i)->at = from[i];
     pel_note_node(w->s, val->text, PEL_NOTE_EFFECT);
@@ -368,9 +380,28 @@ static void keep_all_raising(pel_walk *w, pel_nodes body, uint32_t from, bool al
     for (uint32_t i = from; i < body.n; i++) keep_raising(&k, &body.at[i]);
 }
 
+static void find_inner(void *arg, pel_node **slot) {
+    const pel_node *node = *slot;
+    *(bool *)arg |= node->kind == PEL_Try || node->kind == PEL_TryStar || node->kind == PEL_With;
+    pel_each_child(*slot, find_inner, arg);
+}
+
+/* Whether another try may run inside of this one: one that is written there, or one of a function that it calls. */
+static bool has_others(pel_walk *w, pel_front front, const uint32_t *places, const pel_nodes *body) {
+    bool found = false;
+    for (uint32_t k = 0; k < body->n && !found; k++) find_inner(&found, &body->at[k]);
+    for (uint32_t i = 0; i < front.n && !found; i++) {
+        const pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_activation *activation = pel_lane_activation(w, lane);
+        for (uint32_t r = places[i]; r < lane->at; r++) found |= activation->records[r].kind == PEL_R_CHILD;
+    }
+    return found;
+}
+
 /* Whether an exception is raised depends on data: the statement stays. */
 static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
+    const uint32_t *places = pel_save_places(w, front);
     text->Try.body = text->Try.handlers = text->Try.orelse = text->Try.finalbody = (pel_nodes){ 0 };
     pel_env raising = pel_env_copy(w, &w->env); /* joined from wherever an exception may come */
     pel_front going = front, raised = pel_front_new(w, 0);
@@ -392,7 +423,8 @@ static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     }
     w->out = outer;
     w->tried--;
-    if (!w->s->asked.catches) w->s->asked.catches = w->s->facts.changed = true;
+    if (!w->s->asked.catches && has_others(w, front, places, &node->Try.body))
+        w->s->asked.catches = w->s->facts.changed = true;
     keep_all_raising(w, text->Try.body, 0, true);
     if (!raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
     pel_front rest = pel_front_new(w, 0);
@@ -449,8 +481,21 @@ pel_nodes pel_refuse_raising(pel_walk *w, pel_front front, const pel_untried *bo
     return pel_nodes_one(w->ctx, text);
 }
 
-/* No run raised anything here. Where data can't change that, the body is all there is. With finally alone nobody takes
- * an exception for an answer but who stands further out. */
+/* isinstance(x, Proxy), and imports: data can't make them raise. */
+static bool only_asks_types(const pel_nodes *body) {
+    for (uint32_t k = 0; k < body->n; k++) {
+        const pel_node *node = body->at[k], *value = node->kind == PEL_Return ? node->Return.value : NULL;
+        if (node->kind == PEL_Import || node->kind == PEL_ImportFrom) continue;
+        if (!value || value->kind != PEL_Call || value->Call.func->kind != PEL_Name) return false;
+        if (!pel_name_is(value->Call.func->Name.id, "isinstance")) return false;
+    }
+    return true;
+}
+
+/* No run raised anything here. What raises in functions that are called from here shows itself, unless a try further
+ * out would take it for an answer of its own: then it is said that the path was not recorded. Where data can't raise
+ * anything, the body is all there is.
+ */
 static pel_front walk_quiet(pel_walk *w, pel_front front, pel_node *node) {
     bool has_handlers = node->Try.handlers.n > 0;
     const pel_untried own = { node, node->Try.body, pel_save_places(w, front) };
@@ -460,7 +505,12 @@ static pel_front walk_quiet(pel_walk *w, pel_front front, pel_node *node) {
     pel_front rest = pel_walk_body(w, front, node->Try.body);
     w->tried -= has_handlers;
     w->out = outer;
-    if (has_handlers || w->s->asked.catches) body = pel_refuse_raising(w, front, &own, body);
+    bool is_small =
+        has_handlers && !has_others(w, rest, own.places, &node->Try.body) && !only_asks_types(&node->Try.body);
+    if (w->s->asked.catches || is_small)
+        body = pel_refuse_raising(w, front, &own, body);
+    else if (has_handlers)
+        keep_all_raising(w, body, 0, false);
     for (uint32_t i = 0; i < body.n; i++) pel_write_statement(w, body.at[i]);
     return pel_walk_body(w, rest, node->Try.orelse);
 }
