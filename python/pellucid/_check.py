@@ -332,7 +332,7 @@ def seed_all(seed: int) -> None:
 
 @contextlib.contextmanager
 def as_traced(wanted: bool = True) -> Iterator[None]:
-    """Models and skeletons are told that torch.export traces them: they ask torch.compiler.is_compiling()."""
+    """torch.compiler.is_compiling() and is_exporting() say yes inside, as they do while torch.export traces."""
     flags = ("_is_compiling_flag", "_is_exporting_flag") if wanted else ()
     before = {flag: getattr(torch.compiler, flag) for flag in flags if hasattr(torch.compiler, flag)}
     try:

@@ -144,8 +144,8 @@ class Skeleton(Result):
 class Call:
     """One call to record or compare. `mode`: "given", or the other one of train and eval. `after`: the inputs of a call
     that comes before it, of models that keep something from one to the next. `draw`: which random numbers it gets.
-    `outer`: what the whole model gets, where the call is of a part of it. `traced`: the model is told that torch.export
-    traces it."""
+    `outer`: what the whole model gets, where the call is of a part of it. `traced`: torch.compiler
+    says yes to is_compiling() and is_exporting()."""
 
     label: str
     inputs: Inputs

@@ -494,8 +494,7 @@ static bool only_asks_types(const pel_nodes *body) {
 
 /* No run raised anything here. What raises in functions that are called from here shows itself, unless a try further
  * out would take it for an answer of its own: then it is said that the path was not recorded. Where data can't raise
- * anything, the body is all there is.
- */
+ * anything, the body is all there is. */
 static pel_front walk_quiet(pel_walk *w, pel_front front, pel_node *node) {
     bool has_handlers = node->Try.handlers.n > 0;
     const pel_untried own = { node, node->Try.body, pel_save_places(w, front) };
@@ -506,7 +505,7 @@ static pel_front walk_quiet(pel_walk *w, pel_front front, pel_node *node) {
     w->tried -= has_handlers;
     w->out = outer;
     bool is_small =
-        has_handlers && !has_others(w, rest, own.places, &node->Try.body) && !only_asks_types(&node->Try.body);
+        has_handlers && !has_others(w, front, own.places, &node->Try.body) && !only_asks_types(&node->Try.body);
     if (w->s->asked.catches || is_small)
         body = pel_refuse_raising(w, front, &own, body);
     else if (has_handlers)
