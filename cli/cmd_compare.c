@@ -116,7 +116,8 @@ const cli_command cli_cmd_compare = {
              "Then come names that are probably renamed, and, if renaming is enough, the line of Python that\n"
              "loads the file.\n"
              "\n"
-             "Exit status: 0 they are the same, 4 they are not, 2 one can't be read.",
+             "Exit status: 0 they are the same, 4 they are not, or a file has tensors that can't be read, 2 one\n"
+             "can't be read.",
     .example = "$ pellucid compare model.py checkpoint.pt --python venv\n"
                "$ pellucid compare -e 'import timm; timm.create_model(\"resnet18\")' weights.pt\n"
                "$ pellucid compare checkpoint.pt model.safetensors",

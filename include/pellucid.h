@@ -350,12 +350,14 @@ PEL_API bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pe
                               pel_write *write, void *arg, size_t *n_left, pel_error *error);
 
 typedef struct pel_compare_options {
-    bool as_json; /* {"a", "b", "prefix_a", "prefix_b", "equal", "differences": [{"kind", "name", "a", "b"}]} */
+    /* {"a", "b", "prefix_a", "prefix_b", "lost_a", "lost_b", "equal", "differences": [{"kind", "name", "a", "b"}]} */
+    bool as_json;
     bool ignore_dtype;
 } pel_compare_options;
 
 /* Which tensors only one of two files has, and which differ in shape or dtype. Files may hold the model trees that
- * --json writes: those of scans, of recorded runs, of live models. differences: how many; NULL if of no interest. */
+ * --json writes: those of scans, of recorded runs, of live models. differences: how many; NULL if of no interest. A
+ * file whose tensors can't all be read counts as one. */
 PEL_API bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,
                               const pel_compare_options *options, pel_text *out, unsigned *differences,
                               pel_error *error);

@@ -631,6 +631,6 @@ bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_fil
         *out = text_of(pel_buf_str(&call.out));
     else
         pel_give_error(&err, (pel_str){ "", 0 }, error);
-    if (differences) *differences = call.found.differences.n;
+    if (differences) *differences = call.found.differences.n + (call.found.lost_a > 0) + (call.found.lost_b > 0);
     return done;
 }

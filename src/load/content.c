@@ -28,7 +28,7 @@ static void collect(void *arg, const pel_module *module, pel_str path) {
     collection *c = arg;
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         const pel_model_tensor *tensor = &module->tensors.at[i];
-        pel_str name = pel_full_name(c->ctx, c->network, path, tensor->name);
+        pel_str name = pel_tensor_name(c->ctx, c->network, path, tensor);
         if (!pel_str_starts(name, c->prefix)) continue;
         if (tensor->role == PEL_VOLATILE_BUFFER && !c->with_constants) {
             c->n_left++;
@@ -52,7 +52,8 @@ static void refuse_lost(const collection *c, const pel_loaded *loaded) {
         const pel_network *network = loaded->networks.at[i];
         for (uint32_t k = 0; k < network->unknown.n; k++) {
             const pel_unknown *row = &network->unknown.at[k];
-            if (row->is_lost && !row->in_parts && pel_str_starts(row->what, c->prefix))
+            bool is_here = pel_str_starts(row->what, c->prefix) || pel_str_is(row->what, PEL_SOMEWHERE);
+            if (row->is_lost && !row->in_parts && is_here)
                 pel_throw(c->ctx, PEL_E_UNSUPPORTED, row->place.offset, "%.*s: %.*s", PEL_FMT(row->what),
                           PEL_FMT(row->why));
         }

@@ -8,6 +8,7 @@
 #include "load/keras_config.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 
 #define MAX_DEPTH 50
 #define MAX_CONFIG ((uint64_t)64 << 20)
@@ -93,9 +94,34 @@ static pel_str join(keras_file *k, pel_str path, pel_str name) {
     return pel_full_name(k->ctx, k->builder->network, path, name);
 }
 
+static bool is_number(pel_str name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (!isdigit((unsigned char)name.ptr[i])) return false;
+    return name.len > 0;
+}
+
+static int by_number(const void *a, const void *b) {
+    pel_str x = (*(pel_h5_object *const *)a)->name, y = (*(pel_h5_object *const *)b)->name;
+    if (x.len != y.len) return x.len < y.len ? -1 : 1;
+    return memcmp(x.ptr, y.ptr, x.len);
+}
+
+/* The children of a group. HDF5 sorts them as texts: variables are numbered, and 10 comes after 9. */
+static pel_h5_object **in_order(keras_file *k, const pel_h5_object *group) {
+    pel_h5_object **rows = pel_new_array(k->ctx, group->children.n + 1, pel_h5_object *);
+    bool are_numbers = true;
+    for (uint32_t i = 0; i < group->children.n; i++) {
+        rows[i] = group->children.at[i];
+        are_numbers &= is_number(rows[i]->name);
+    }
+    if (are_numbers) qsort(rows, group->children.n, sizeof *rows, by_number);
+    return rows;
+}
+
 static void add_datasets(keras_file *k, const pel_h5_object *group, pel_str path) {
+    pel_h5_object **children = in_order(k, group);
     for (uint32_t i = 0; i < group->children.n; i++) { /* the reader bounds the depth */
-        const pel_h5_object *child = group->children.at[i];
+        const pel_h5_object *child = children[i];
         if (child->is_dataset)
             add_dataset(k, child, join(k, path, child->name));
         else
@@ -230,10 +256,32 @@ static pel_str part_of(pel_str class, pel_str attribute, pel_str *part_class) {
 static void add_numbered_layers(keras_file *k, const pel_h5_object *group, const pel_json_value *model, pel_str path,
                                 int depth);
 
+/* A layer that wraps another one has its config below the attribute's name; both directions of a Bidirectional have
+ * one, and the backward one may have its own. NULL: the attribute is no layer of the config. */
+static const pel_json_value *wrapped_layer(keras_file *k, const pel_json_value *layer, pel_str attribute,
+                                           pel_str *name) {
+    const pel_json_value *config = pel_json_get(layer, "config"), *inner = NULL;
+    bool is_forward = pel_str_is(attribute, "forward_layer"), is_backward = pel_str_is(attribute, "backward_layer");
+    for (uint32_t i = 0; config && config->kind == PEL_J_OBJECT && i + 1 < config->items.n; i += 2)
+        if (pel_str_eq(config->items.at[i]->text, attribute)) inner = config->items.at[i + 1];
+    if ((is_forward || is_backward) && !pel_json_text(pel_json_get(inner, "class_name")).len)
+        inner = pel_json_get(config, "layer");
+    if (!pel_json_text(pel_json_get(inner, "class_name")).len) return NULL;
+    *name = layer_name(inner);
+    for (int i = 0; (is_forward || is_backward) && i < 2; i++) {
+        pel_str prefix = i ? PEL_STR("backward_") : PEL_STR("forward_");
+        if (pel_str_starts(*name, prefix)) *name = pel_str_from(*name, prefix.len);
+    }
+    if (is_forward || is_backward)
+        *name = pel_format(k->ctx, "%s_%.*s", is_forward ? "forward" : "backward", PEL_FMT(*name));
+    return name->len ? inner : NULL;
+}
+
 static void add_variables(keras_file *k, const pel_h5_object *group, pel_str class, const pel_json_value *layer,
                           pel_str path) {
+    pel_h5_object **children = in_order(k, group);
     for (uint32_t v = 0; v < group->children.n; v++) {
-        const pel_h5_object *variable = group->children.at[v];
+        const pel_h5_object *variable = children[v];
         if (!variable->is_dataset) continue;
         uint32_t index = 0;
         for (size_t d = 0; d < variable->name.len && d < 6; d++)
@@ -256,7 +304,9 @@ static void add_part(keras_file *k, const pel_h5_object *group, pel_str class, c
             add_numbered_layers(k, child, layer, path, depth);
         } else {
             pel_str part_class, name = part_of(class, child->name, &part_class);
-            add_part(k, child, part_class, NULL, join(k, path, name), depth + 1);
+            const pel_json_value *inner = part_class.len ? NULL : wrapped_layer(k, layer, child->name, &name);
+            if (inner) part_class = pel_json_text(pel_json_get(inner, "class_name"));
+            add_part(k, child, part_class, inner, join(k, path, name), depth + 1);
         }
     }
 }

@@ -59,12 +59,23 @@ pel_module *pel_build_module(pel_tree_builder *builder, pel_str path) {
     return module;
 }
 
+static bool is_new(pel_tree_builder *builder, pel_str full_name, const pel_model_tensor *tensor) {
+    if (pel_map_set(builder->ctx, &builder->tensors, PEL_KEY(pel_intern_str(builder->ctx, full_name)), 1)) return true;
+    pel_find(builder->ctx, builder->findings, PEL_SUSPECT, "duplicate-name", full_name, tensor->place.offset,
+             PEL_STR("two tensors of one name; the first is shown"));
+    return false;
+}
+
+void pel_build_tensor_at(pel_tree_builder *builder, pel_str path, pel_str full_name, pel_model_tensor tensor) {
+    if (!is_new(builder, full_name, &tensor)) return;
+    if (!pel_str_eq(pel_full_name(builder->ctx, builder->network, path, tensor.name), full_name))
+        tensor.full = full_name;
+    pel_module *module = pel_build_module(builder, path);
+    pel_push(builder->ctx, &module->tensors, tensor);
+}
+
 void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor) {
-    if (!pel_map_set(builder->ctx, &builder->tensors, PEL_KEY(pel_intern_str(builder->ctx, full_name)), 1)) {
-        pel_find(builder->ctx, builder->findings, PEL_SUSPECT, "duplicate-name", full_name, tensor.place.offset,
-                 PEL_STR("two tensors of one name; the first is shown"));
-        return;
-    }
+    if (!is_new(builder, full_name, &tensor)) return;
     size_t start = 0;
     if (can_split(builder, full_name))
         for (start = full_name.len; start && full_name.ptr[start - 1] != builder->network->separator;) start--;

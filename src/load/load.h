@@ -149,6 +149,8 @@ pel_tree_builder pel_build(pel_ctx *ctx, pel_loaded *out, pel_str name, char sep
 pel_module *pel_build_module(pel_tree_builder *builder, pel_str path);
 /* Names that can't be split (empty parts, hundreds of parts) stay whole, at the root. */
 void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor);
+/* A tensor of the module at path whose full name is another: tensor.name is what the module calls it. */
+void pel_build_tensor_at(pel_tree_builder *builder, pel_str path, pel_str full_name, pel_model_tensor tensor);
 void pel_build_unknown(pel_tree_builder *builder, pel_str what, pel_str why);
 /* Every member that is named as an array, and is one. */
 void pel_add_arrays(pel_tree_builder *builder, pel_loaded *out, const pel_zip *zip);

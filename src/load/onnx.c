@@ -1,4 +1,5 @@
 /* ONNX: a graph of operators, whose initializers are the tensors. */
+#include "io/bytes.h"
 #include "io/protobuf.h"
 #include "load/load.h"
 #include "load/onnx_ops.h"
@@ -17,13 +18,20 @@ typedef struct call_edge {
     uint32_t from, to;
 } call_edge;
 
+/* An initializer belongs to the first operator that reads it; what no operator of its graph reads stays where its name
+ * says. */
+typedef struct whose_weight {
+    pel_str path;   /* of the operator; empty: none reads it */
+    uint32_t input; /* which of its inputs it is, from 0 */
+} whose_weight;
+
 typedef struct onnx_file {
     pel_ctx *ctx;
     pel_loaded *out;
     pel_tree_builder builder;
     pel_map makers;    /* interned name of a value -> pel_str *, full name of the module that makes it */
     pel_map shapes;    /* interned name of a value -> pel_shape * */
-    pel_map weights;   /* interned name of an initializer -> 1 */
+    pel_map weights;   /* interned name of an initializer, with its graph -> whose_weight * */
     pel_map files;     /* interned name of a file beside -> pel_input *; 0: there is none */
     pel_map functions; /* interned "domain name" of those that the file itself defines -> number, from 1 */
     PEL_VEC(call_edge) calls;
@@ -159,6 +167,20 @@ static pel_str gather_numbers(onnx_file *f, const tensor_fields *t, uint64_t cou
     return n == count ? (pel_str){ out, (size_t)count * width } : (pel_str){ NULL, 0 };
 }
 
+/* Of six bits each: one number holds one element; as bytes, four are packed into three. */
+static pel_str gather_six_bits(onnx_file *f, const tensor_fields *t, uint64_t count) {
+    pel_str single = gather_numbers(f, t, count, 1);
+    if (!single.ptr) return single;
+    size_t size = (size_t)(count * 6 + 7) / 8;
+    unsigned char *out = pel_new_array(f->ctx, size + 2, unsigned char);
+    for (size_t i = 0; i < count; i++) {
+        unsigned bits = ((unsigned)single.ptr[i] & 63) << i * 6 % 8;
+        out[i * 6 / 8] |= (unsigned char)(bits & 255);
+        out[i * 6 / 8 + 1] |= (unsigned char)(bits >> 8);
+    }
+    return (pel_str){ (const char *)out, size };
+}
+
 static void place_inside(onnx_file *f, tensor_fields *t, pel_str name, uint64_t size, pel_model_tensor *tensor) {
     unsigned width = bits_of(tensor->dtype) < 8 ? 1 : pel_dtype_size(tensor->dtype);
     bool is_pair = t->number_field == 4 || t->number_field == 10; /* complex numbers are two reals */
@@ -171,7 +193,11 @@ static void place_inside(onnx_file *f, tensor_fields *t, pel_str name, uint64_t 
         pel_build_unknown(&f->builder, name, PEL_STR("its numbers stand one by one, and there are too many to gather"));
         return;
     }
-    if (t->number_field && !t->raw.ptr && width <= 8) t->raw = gather_numbers(f, t, count, width);
+    uint64_t elements = 0;
+    if (t->number_field && !t->raw.ptr && bits_of(tensor->dtype) == 6 && pel_shape_count(&tensor->shape, &elements))
+        t->raw = gather_six_bits(f, t, elements);
+    else if (t->number_field && !t->raw.ptr && width <= 8)
+        t->raw = gather_numbers(f, t, count, width);
     if (!t->raw.ptr && !t->number_field && !size) return;
     if (!t->raw.ptr || t->raw.len != size) {
         pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, t->raw_at,
@@ -182,6 +208,31 @@ static void place_inside(onnx_file *f, tensor_fields *t, pel_str name, uint64_t 
     stored->bytes = t->raw;
     tensor->stored = stored;
     tensor->place = (pel_place){ .offset = t->raw_at, .size = size };
+}
+
+/* Names within graphs inside of graphs may repeat: each looks in its own, then in those around it. */
+static whose_weight *weight_of(onnx_file *f, pel_str value, pel_str graph) {
+    for (;;) {
+        pel_str key = pel_format(f->ctx, "%.*s\n%.*s", PEL_FMT(graph), PEL_FMT(value));
+        whose_weight *found = pel_map_pointer(&f->weights, key_of(f, key));
+        if (found || !graph.len) return found;
+        while (graph.len && graph.ptr[graph.len - 1] != '.') graph.len--;
+        if (graph.len) graph.len--;
+    }
+}
+
+/* How an operator calls a weight: by the last word of its name if that is one ("weight" of conv1.weight), else by its
+ * place among the inputs. */
+static pel_str weight_name(onnx_file *f, const pel_module *module, pel_str value, uint32_t input) {
+    size_t start = value.len;
+    bool is_word = true;
+    while (start && !strchr("./:", value.ptr[start - 1])) start--;
+    pel_str word = pel_str_from(value, start);
+    for (size_t i = 0; i < word.len; i++)
+        is_word &= (word.ptr[i] >= 'a' && word.ptr[i] <= 'z') || (word.ptr[i] >= 'A' && word.ptr[i] <= 'Z') ||
+                   word.ptr[i] == '_';
+    for (uint32_t i = 0; i < module->tensors.n; i++) is_word &= !pel_str_eq(module->tensors.at[i].name, word);
+    return is_word && word.len ? word : pel_format(f->ctx, "input%u", input);
 }
 
 /* prefix: of the graph or operator that it belongs to; fallback: its name there if it has none. */
@@ -205,7 +256,13 @@ static void read_tensor(onnx_file *f, pel_proto message, pel_str prefix, pel_str
         place_outside(f, &tensor, name, t.location, t.offset, t.length ? t.length : size);
     else if (has_size)
         place_inside(f, &t, name, size, &tensor);
-    if (name.len) pel_build_tensor(&f->builder, name, tensor);
+    const whose_weight *owner = role == PEL_PARAMETER && !f->inside ? weight_of(f, t.name, prefix) : NULL;
+    if (owner && owner->path.len) {
+        tensor.name = weight_name(f, pel_build_module(&f->builder, owner->path), t.name, owner->input);
+        pel_build_tensor_at(&f->builder, owner->path, name, tensor);
+    } else if (name.len) {
+        pel_build_tensor(&f->builder, name, tensor);
+    }
 }
 
 /* SparseTensor: values, indices, dims; its parts are all that the file names. */
@@ -257,6 +314,21 @@ static void read_value(onnx_file *f, const pel_proto_field *info) {
     pel_map_set(f->ctx, &f->shapes, key_of(f, name.bytes), PEL_KEY(made));
 }
 
+/* Of a list, as many as people read. */
+static void add_floats(onnx_file *f, const pel_proto_field *field, pel_node *list) {
+    pel_str bytes = field->bytes;
+    uint32_t bits = (uint32_t)field->value;
+    bool is_one = field->wire == PEL_WIRE_32;
+    for (size_t at = 0;
+         (is_one ? !at : field->wire == PEL_WIRE_BYTES && at + 4 <= bytes.len) && list->List.elts.n < MAX_ARGUMENTS;
+         at += 4) {
+        float real;
+        if (!is_one) bits = pel_le32(bytes.ptr + at);
+        memcpy(&real, &bits, sizeof real);
+        pel_nodes_push(f->ctx, &list->List.elts, pel_make_constant(f->ctx, pel_const_float(f->ctx, (double)real)));
+    }
+}
+
 /* Protobuf allows any order of fields, so the name is found before the tensors and graphs that are called by it. Lists
  * of floats or texts, and long texts, are left out: arguments are shown to people. */
 static void read_attribute(onnx_file *f, pel_module *module, pel_str path, pel_proto message) {
@@ -280,6 +352,10 @@ static void read_attribute(onnx_file *f, pel_module *module, pel_str path, pel_p
         }
         if (field.number == 3) value = pel_make_int(f->ctx, (int64_t)field.value);
         if (field.number == 4 && field.bytes.len < 200) value = pel_make_text(f->ctx, field.bytes);
+        if (field.number == 7) {
+            if (!list) list = pel_node_new(f->ctx, PEL_List);
+            add_floats(f, &field, list);
+        }
         if (field.number == 8) {
             if (!list) list = pel_node_new(f->ctx, PEL_List);
             for (at = 0; list->List.elts.n < MAX_ARGUMENTS && pel_proto_packed(f->ctx, &field, &at, &number);)
@@ -358,9 +434,14 @@ static void judge_op(onnx_file *f, pel_str path, pel_str domain, pel_str op, uin
                                                  : ""));
 }
 
-/* Which tensors of the file an operator reads: their names say little of it ("onnx::MatMul_12"). */
-static void note_weight(onnx_file *f, pel_str value, pel_node **list) {
-    if (!pel_map_has(&f->weights, key_of(f, value))) return;
+/* The operator that is the first to read a weight has it; the others say which it is. A function sees no weights. */
+static void note_weight(onnx_file *f, pel_str value, pel_str graph, pel_node **list, whose_weight reader) {
+    whose_weight *weight = f->inside ? NULL : weight_of(f, value, graph);
+    if (!weight) return;
+    if (!weight->path.len) {
+        *weight = reader;
+        return;
+    }
     if (!*list) *list = pel_node_new(f->ctx, PEL_List);
     if ((*list)->List.elts.n < MAX_ARGUMENTS) pel_nodes_push(f->ctx, &(*list)->List.elts, pel_make_text(f->ctx, value));
 }
@@ -383,9 +464,13 @@ static void read_node(onnx_file *f, pel_proto message, pel_str prefix) {
     judge_op(f, path, domain, op, message.base);
     pel_str *kept_path = kept(f, path);
     pel_node *weights = NULL;
+    uint32_t input = 0;
     while (pel_proto_next(f->ctx, &again, &field)) {
-        if (field.number == 1 && field.bytes.len) add_flow(f, field.bytes, path);
-        if (field.number == 1 && field.bytes.len) note_weight(f, field.bytes, &weights);
+        if (field.number == 1 && field.bytes.len) {
+            add_flow(f, field.bytes, path);
+            note_weight(f, field.bytes, prefix, &weights, (whose_weight){ path, input });
+        }
+        input += field.number == 1;
         if (field.number == 2 && field.bytes.len) {
             uint64_t key = key_of(f, field.bytes);
             pel_map_set(f->ctx, &f->makers, key, PEL_KEY(kept_path));
@@ -398,7 +483,7 @@ static void read_node(onnx_file *f, pel_proto message, pel_str prefix) {
         pel_push(f->ctx, &module->args, (pel_model_argument){ PEL_STR("weights"), weights });
 }
 
-/* The parts of a graph, pass by pass: values, then what they flow through, then the results. */
+/* The parts of a graph, pass by pass: values, then what they flow through, then the tensors, then the results. */
 static void read_part(onnx_file *f, const pel_proto_field *field, pel_str path, int pass, pel_str *input) {
     pel_proto_field name;
     if (pass == 0 && (field->number == 11 || field->number == 12 || field->number == 13)) {
@@ -406,12 +491,17 @@ static void read_part(onnx_file *f, const pel_proto_field *field, pel_str path, 
         if (field->number == 11 && pel_proto_find(f->ctx, pel_proto_of(field), 1, &name))
             pel_map_set(f->ctx, &f->makers, key_of(f, name.bytes), PEL_KEY(input));
     }
-    if (pass == 0 && field->number == 5 && pel_proto_find(f->ctx, pel_proto_of(field), 8, &name))
-        pel_map_set(f->ctx, &f->weights, key_of(f, name.bytes), 1);
+    bool is_sparse = field->number == 15;
+    pel_proto_field values;
+    if (pass == 0 && (field->number == 5 || (is_sparse && pel_proto_find(f->ctx, pel_proto_of(field), 1, &values))) &&
+        pel_proto_find(f->ctx, pel_proto_of(is_sparse ? &values : field), 8, &name)) {
+        pel_str key = pel_format(f->ctx, "%.*s\n%.*s", PEL_FMT(path), PEL_FMT(name.bytes));
+        pel_map_set(f->ctx, &f->weights, key_of(f, key), PEL_KEY(pel_new(f->ctx, whose_weight)));
+    }
     if (pass == 1 && field->number == 1) read_node(f, pel_proto_of(field), path);
-    if (pass == 1 && field->number == 5) read_tensor(f, pel_proto_of(field), path, (pel_str){ "", 0 }, PEL_PARAMETER);
-    if (pass == 1 && field->number == 15) read_sparse(f, pel_proto_of(field), path);
-    if (pass == 2 && field->number == 12 && pel_proto_find(f->ctx, pel_proto_of(field), 1, &name))
+    if (pass == 2 && field->number == 5) read_tensor(f, pel_proto_of(field), path, (pel_str){ "", 0 }, PEL_PARAMETER);
+    if (pass == 2 && is_sparse) read_sparse(f, pel_proto_of(field), path);
+    if (pass == 3 && field->number == 12 && pel_proto_find(f->ctx, pel_proto_of(field), 1, &name))
         add_flow(f, name.bytes, path.len ? path : PEL_STR("output"));
 }
 
@@ -425,7 +515,7 @@ static void read_graph(onnx_file *f, pel_proto graph, pel_str path) {
     }
     f->depth++;
     pel_str *input = kept(f, path.len ? path : PEL_STR("input"));
-    for (int pass = 0; pass < 3; pass++) {
+    for (int pass = 0; pass < 4; pass++) {
         pel_proto message = graph;
         while (pel_proto_next(f->ctx, &message, &field))
             if (field.wire == PEL_WIRE_BYTES) read_part(f, &field, path, pass, input);

@@ -37,7 +37,7 @@ typedef struct shards {
 static void add_module(void *arg, const pel_module *module, pel_str path) {
     shards *s = arg;
     for (uint32_t i = 0; i < module->tensors.n; i++) {
-        pel_str name = pel_full_name(s->ctx, s->network, path, module->tensors.at[i].name);
+        pel_str name = pel_tensor_name(s->ctx, s->network, path, &module->tensors.at[i]);
         uint64_t key = PEL_KEY(pel_intern_str(s->ctx, name)), file;
         pel_model_tensor tensor = module->tensors.at[i];
         if (!pel_map_get(&s->wanted, key, &file) || file != PEL_KEY(s->file)) {

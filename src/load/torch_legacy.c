@@ -113,14 +113,15 @@ static pel_pickle *next_pickle(legacy *l, const char *what) {
 }
 
 /* Somebody's pickle: what is after it may be more pickles, for a reader that calls load() again. */
-static void read_plain(legacy *l, pel_str name, const pel_pickled *root) {
+static void read_plain(legacy *l, pel_str name, const pel_pickle *pickle) {
+    const pel_pickled *root = pickle->root;
     l->out->format = PEL_STR("pickle");
     if (pel_is_dcp(root)) {
         pel_load_dcp(l->ctx, l->out, name, root);
     } else {
         pel_tree_builder builder = pel_build(l->ctx, l->out, name, '.');
         pel_torch_source source = { .storage = storage_of, .arg = l };
-        pel_load_torch_objects(&builder, root, &source);
+        pel_load_torch_objects(&builder, pickle, &source);
     }
     if (l->at == l->bytes.len) return;
     /* without the mark of a protocol, a few letters of anything are a pickle: then what follows must be one, too */
@@ -138,7 +139,7 @@ void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str 
     out->format = PEL_STR("pickle");
     const pel_pickle *first = next_pickle(&l, "first pickle");
     if (!is_magic(first->root)) {
-        read_plain(&l, name, first->root);
+        read_plain(&l, name, first);
         return;
     }
     out->format = PEL_STR("PyTorch legacy file");
@@ -151,5 +152,5 @@ void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str 
     read_storages(&l, keys->root);
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
     pel_torch_source source = { .storage = storage_of, .arg = &l };
-    pel_load_torch_objects(&builder, object->root, &source);
+    pel_load_torch_objects(&builder, object, &source);
 }

@@ -4,8 +4,15 @@
 
 #define MAX_DEPTH 100
 #define MAX_DIMS 64
+#define MAX_ATTRIBUTE_DEPTH 8
 #define MAX_STEPS 10000000 /* attributes looked at */
 #define MAX_SHARED 20000   /* modules that are there again and again; sharing must not multiply them without end */
+
+/* A module that was walked: what it keeps in plain attributes is looked at when all modules are known. */
+typedef struct kept_module {
+    const pel_pickled *state;
+    pel_str path;
+} kept_module;
 
 typedef struct walker {
     pel_ctx *ctx;
@@ -13,6 +20,8 @@ typedef struct walker {
     const pel_torch_source *source;
     pel_map seen;  /* containers that were walked -> their path */
     pel_map first; /* storage key and offset -> full name of the first tensor there */
+    pel_map met;   /* calls that rebuild a tensor which the tree has, whole or in parts -> 1 */
+    PEL_VEC(kept_module) modules;
     uint32_t n_shared;
     uint64_t steps;
     int inside;    /* modules around: what is there is theirs, and its role is known */
@@ -192,6 +201,14 @@ static void place_tensor(walker *w, const tensor_parts *parts, pel_str key, pel_
     }
 }
 
+/* A parameter is a call around the call that rebuilds its tensor. */
+static void mark_met(walker *w, const pel_pickled *object) {
+    for (int depth = 0; depth < 6 && object && object->kind == PEL_P_CALL; depth++) {
+        pel_map_set(w->ctx, &w->met, PEL_KEY(object), 1);
+        object = argument(object, 0);
+    }
+}
+
 static void add_tensor(walker *w, const tensor_parts *parts, pel_str full_name, pel_tensor_role role) {
     int64_t dims[MAX_DIMS];
     for (uint32_t i = 0; i < parts->size->items.n; i++) dims[i] = parts->size->items.at[i]->integer;
@@ -214,6 +231,24 @@ static void add_tensor(walker *w, const tensor_parts *parts, pel_str full_name, 
     }
     w->is_loose |= !w->inside && !parts->is_parameter;
     pel_build_tensor(w->builder, full_name, tensor);
+}
+
+/* A tensor that is quantised by channel has its scales and zero points in two more: no names of a state dict. */
+static void add_quantizer(walker *w, const pel_pickled *object, pel_str path) {
+    static const char *const names[] = { "", "scales", "zero_points" };
+    while (object && object->kind == PEL_P_CALL &&
+           pel_str_starts(global_name(object->call->callable), PEL_STR("_rebuild_parameter")))
+        object = argument(object, 0);
+    if (!object || object->kind != PEL_P_CALL || !pel_str_is(global_name(object->call->callable), "_rebuild_qtensor"))
+        return;
+    const pel_pickled *quantizer = argument(object, 4);
+    for (uint32_t i = 1; quantizer && i < PEL_COUNT(names) && i < quantizer->items.n; i++) {
+        tensor_parts parts = { .dtype = { "", 0 } };
+        if (!read_tensor(quantizer->items.at[i], &parts)) continue;
+        mark_met(w, quantizer->items.at[i]);
+        add_tensor(w, &parts, pel_full_name(w->ctx, w->builder->network, path, pel_str_of(names[i])),
+                   PEL_VOLATILE_BUFFER);
+    }
 }
 
 bool pel_pickled_tensor(pel_ctx *ctx, const pel_pickled *object, const pel_zip *zip, pel_str folder,
@@ -356,6 +391,7 @@ static void walk_script(walker *w, const pel_pickled *class, const pel_pickled *
             tensor_parts parts = { .dtype = { "", 0 } };
             if (key->kind != PEL_P_STR || !key->text.len) continue;
             bool is_tensor = read_tensor(value, &parts);
+            if (is_tensor) mark_met(w, value);
             pel_script_role role =
                 is_tensor ? w->source->role(w->source->arg, class->global->module, class->global->name, key->text)
                           : PEL_SCRIPT_ATTRIBUTE;
@@ -370,18 +406,28 @@ static void walk_script(walker *w, const pel_pickled *class, const pel_pickled *
     }
 }
 
+/* The __dict__ of an object. A GraphModule's is an argument of the function that makes it. */
+static const pel_pickled *state_of(const pel_pickled *object) {
+    const pel_pickled *state = pel_pickled_state(object), *first;
+    if (state || object->kind != PEL_P_CALL) return state;
+    first = argument(object, 0);
+    return first && first->kind == PEL_P_DICT && pel_pickled_get(first, "_modules") ? first : NULL;
+}
+
 /* A whole nn.Module (its __dict__ has _parameters, _buffers and _modules) or an object of TorchScript. */
 static bool walk_module(walker *w, const pel_pickled *object, pel_str path, int depth) {
-    const pel_pickled *state = pel_pickled_state(object), *class = class_of(object);
+    const pel_pickled *state = state_of(object), *class = class_of(object);
     const pel_pickled *modules = state ? pel_pickled_get(state, "_modules") : NULL;
     bool is_script = w->source->role && class && state && pel_str_starts(class->global->module, PEL_STR("__torch__"));
     if (!modules && !is_script) return false;
     pel_module *module = pel_build_module(w->builder, path);
     if (class) {
-        module->class = class->global->name;
+        bool is_graph = class->global->name.len > 7 && pel_str_starts(class->global->name, PEL_STR("reduce_"));
+        module->class = is_graph ? PEL_STR("GraphModule") : class->global->name;
         module->origin.file = class->global->module;
     }
     add_arguments(w, module, state);
+    pel_push(w->ctx, &w->modules, (kept_module){ state, path });
     if (is_script) {
         walk_script(w, class, state, path, depth);
         return true;
@@ -479,6 +525,7 @@ static bool walk_parts(walker *w, const pel_pickled *object, pel_str path, pel_t
     for (; names && wanted < 5 && names[wanted]; wanted++) {
         tensor_parts parts = { .dtype = { "", 0 } };
         if (wanted >= args->items.n || !read_tensor(args->items.at[wanted], &parts)) break;
+        mark_met(w, args->items.at[wanted]);
         add_tensor(w, &parts, join(w, path, pel_str_of(names[wanted])), n ? PEL_BUFFER : role);
         n++;
     }
@@ -494,7 +541,9 @@ static bool walk_parts(walker *w, const pel_pickled *object, pel_str path, pel_t
 static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_role role, int depth) {
     tensor_parts parts = { .dtype = { "", 0 } };
     if (read_tensor(object, &parts)) {
+        mark_met(w, object);
         add_tensor(w, &parts, path.len ? path : PEL_STR("tensor"), role);
+        add_quantizer(w, object, path);
         return;
     }
     if (walk_parts(w, object, path.len ? path : PEL_STR("tensor"), role)) return;
@@ -514,7 +563,7 @@ static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_
         pel_build_unknown(w->builder, path, pel_format(w->ctx, "objects nest deeper than %d", MAX_DEPTH));
         return;
     }
-    const pel_pickled *state = is_object ? pel_pickled_state(object) : NULL;
+    const pel_pickled *state = is_object ? state_of(object) : NULL;
     if (w->steps > MAX_STEPS) return;
     w->steps += 1 + (state ? state->items.n : 0);
     if (w->steps > MAX_STEPS)
@@ -543,8 +592,73 @@ static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_
     if (state && !is_ordered) walk_items(w, state, path, role, depth);
 }
 
-void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickled *root, const pel_torch_source *source) {
+/* ---- what the walk does not reach ---- */
+
+/* Tensors in plain attributes of a module: in lists, dicts and objects there, as the packed weights of quantised
+ * modules are. No state dict has them. Modules have been walked. */
+static void walk_attribute(walker *w, const pel_pickled *value, pel_str path, int depth) {
+    tensor_parts parts = { .dtype = { "", 0 } };
+    uint64_t unused;
+    if (depth > MAX_ATTRIBUTE_DEPTH || ++w->steps > MAX_STEPS || is_plain(value)) return;
+    if (read_tensor(value, &parts)) {
+        if (pel_map_get(&w->met, PEL_KEY(value), &unused)) return;
+        mark_met(w, value);
+        add_tensor(w, &parts, path, PEL_VOLATILE_BUFFER);
+        return;
+    }
+    bool is_object = value->kind == PEL_P_CALL || value->kind == PEL_P_NEW;
+    const pel_pickled *state = is_object ? state_of(value) : NULL;
+    if ((state && pel_pickled_get(state, "_modules")) || pel_map_get(&w->seen, PEL_KEY(value), &unused)) return;
+    pel_str *kept = pel_new(w->ctx, pel_str);
+    *kept = path;
+    pel_map_set(w->ctx, &w->seen, PEL_KEY(value), PEL_KEY(kept));
+    bool is_dict = value->kind == PEL_P_DICT || is_object;
+    for (uint32_t i = 0; i + (is_dict ? 1 : 0) < value->items.n; i += is_dict ? 2 : 1) {
+        pel_str name = is_dict ? key_text(w, value->items.at[i]) : pel_format(w->ctx, "%u", i);
+        if (name.len) walk_attribute(w, value->items.at[i + is_dict], join(w, path, name), depth + 1);
+    }
+    for (uint32_t i = 0; is_object && value->states && i < value->states->list.n; i++) {
+        const pel_pickled *row = value->states->list.at[i];
+        bool is_wrapped = row->kind == PEL_P_TUPLE && row->items.n == 1; /* what __getstate__ gave, as one argument */
+        walk_attribute(w, is_wrapped ? row->items.at[0] : row, path, depth + 1);
+    }
+    if (is_object && value->call->args) walk_attribute(w, value->call->args, path, depth + 1);
+}
+
+static void walk_attributes(walker *w) {
+    static const char *const own[] = { "_parameters", "_buffers", "_modules" };
+    for (uint32_t m = 0; m < w->modules.n; m++) {
+        const pel_pickled *state = w->modules.at[m].state;
+        for (uint32_t i = 0; i + 1 < state->items.n; i += 2) {
+            pel_str name = key_text(w, state->items.at[i]);
+            bool is_own = !name.len;
+            for (size_t k = 0; k < PEL_COUNT(own); k++) is_own |= pel_str_is(name, own[k]);
+            if (!is_own) walk_attribute(w, state->items.at[i + 1], join(w, w->modules.at[m].path, name), 0);
+        }
+    }
+}
+
+/* No tensor of the file is dropped in silence: what was rebuilt and is nowhere in the tree is said to be lost. */
+static void say_lost(walker *w, const pel_pickle *pickle) {
+    uint64_t n = 0, at = 0, unused;
+    for (uint32_t i = 0; i < pickle->calls.n; i++) {
+        const pel_pickled *call = pickle->calls.at[i];
+        tensor_parts parts = { .dtype = { "", 0 } };
+        if (!read_tensor(call, &parts) || pel_map_get(&w->met, PEL_KEY(call), &unused)) continue;
+        if (!n++) at = call->at;
+        mark_met(w, call);
+    }
+    if (!n) return;
+    pel_unknown row = { .what = PEL_STR(PEL_SOMEWHERE), .is_lost = true, .place.offset = at };
+    row.why = pel_format(w->ctx, "%llu more are in objects that can't be looked into, the first at byte %llu",
+                         (unsigned long long)n, (unsigned long long)at);
+    pel_push(w->ctx, &w->builder->network->unknown, row);
+}
+
+void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickle *pickle, const pel_torch_source *source) {
     walker w = { .ctx = builder->ctx, .builder = builder, .source = source };
-    walk(&w, root, (pel_str){ "", 0 }, PEL_PARAMETER, 0);
+    walk(&w, pickle->root, (pel_str){ "", 0 }, PEL_PARAMETER, 0);
+    walk_attributes(&w);
+    say_lost(&w, pickle);
     builder->network->roles_unknown = w.is_loose;
 }

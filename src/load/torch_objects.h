@@ -24,7 +24,8 @@ typedef struct pel_torch_source {
     void *arg;
 } pel_torch_source;
 
-void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickled *root, const pel_torch_source *source);
+/* The tree of what the pickle's root is. */
+void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickle *pickle, const pel_torch_source *source);
 
 /* The dtype of a storage class: FloatStorage, "float32"; empty if it is none. */
 pel_str pel_storage_dtype(pel_str class_name);

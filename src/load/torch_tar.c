@@ -25,17 +25,17 @@ typedef struct old_file {
     PEL_VEC(pel_model_tensor) tensor_rows;
 } old_file;
 
-static const pel_pickled *next_pickle(old_file *f, stream *s) {
+static const pel_pickle *next_pickle(old_file *f, stream *s) {
     pel_str rest = pel_str_from(s->bytes, s->at);
     pel_pickle *pickle = pel_pickle_read(f->ctx, rest, s->base + s->at, pel_str_of(s->name), &f->out->findings);
     pel_push(f->ctx, &f->out->pickles, (pel_loaded_pickle){ pickle, pel_str_of(s->name), false });
     if (pickle->failed) pel_throw(f->ctx, pickle->fault.code, pickle->fault.at, "%s", pickle->fault.what);
     s->at += pickle->end;
-    return pickle->root;
+    return pickle;
 }
 
 static uint64_t next_count(old_file *f, stream *s) {
-    const pel_pickled *count = next_pickle(f, s);
+    const pel_pickled *count = next_pickle(f, s)->root;
     if (count->kind != PEL_P_INT || count->is_big || count->integer < 0)
         pel_throw(f->ctx, PEL_E_FORMAT, count->at, "%s: a count was expected", s->name);
     return (uint64_t)count->integer;
@@ -59,7 +59,7 @@ static uint64_t id_of(const pel_pickled *object) {
 }
 
 static const pel_pickled *next_row(old_file *f, stream *s) {
-    const pel_pickled *row = next_pickle(f, s);
+    const pel_pickled *row = next_pickle(f, s)->root;
     if (row->kind != PEL_P_TUPLE || row->items.n != 3 || row->items.at[2]->kind != PEL_P_GLOBAL)
         pel_throw(f->ctx, PEL_E_FORMAT, row->at, "%s: an id, a place and a class were expected", s->name);
     return row;
@@ -142,9 +142,9 @@ bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str byt
         read_tensors(&f, &tensors);
     }
     pel_map_set(ctx, &out->read, object.base, 1); /* not before: streams that break must not hide it */
-    const pel_pickled *root = next_pickle(&f, &object);
+    const pel_pickle *whole = next_pickle(&f, &object);
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
     pel_torch_source source = { .storage = no_storage, .tensor = tensor_of, .arg = &f };
-    pel_load_torch_objects(&builder, root, &source);
+    pel_load_torch_objects(&builder, whole, &source);
     return true;
 }

@@ -204,6 +204,6 @@ bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
     if (pickle->failed) pel_throw(ctx, pickle->fault.code, pickle->fault.at, "%s", pickle->fault.what);
     pel_torch_source source = { .storage = storage_of, .role = is_script ? role_of : NULL, .arg = &a };
-    pel_load_torch_objects(&builder, pickle->root, &source);
+    pel_load_torch_objects(&builder, pickle, &source);
     return true;
 }

@@ -25,7 +25,7 @@ static void collect(void *arg, const pel_module *module, pel_str path) {
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         const pel_model_tensor *tensor = &module->tensors.at[i];
         if (tensor->role == PEL_VOLATILE_BUFFER) continue;
-        pel_push(s->ctx, &s->rows, (named){ pel_full_name(s->ctx, s->network, path, tensor->name), tensor });
+        pel_push(s->ctx, &s->rows, (named){ pel_tensor_name(s->ctx, s->network, path, tensor), tensor });
     }
 }
 
@@ -112,6 +112,14 @@ static side make_side(pel_ctx *ctx, const pel_network *network) {
     return s;
 }
 
+/* Tensors that a file has and no reader of it could show. */
+static uint32_t n_lost(const pel_network *network) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < network->unknown.n && network->format.len; i++)
+        n += network->unknown.at[i].is_lost && !network->unknown.at[i].in_parts;
+    return n;
+}
+
 /* A prefix is tried only if both sides have names that the other lacks: where one side is part of the other, it could
  * only take matches away. Sizes and dtypes that are not known make no difference. */
 void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_network *second, bool ignore_dtype,
@@ -126,6 +134,8 @@ void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_netwo
             take_off(&b, of_b);
     }
     *out = (pel_comparison){ .prefix_a = a.prefix, .prefix_b = b.prefix, .apart_a = a.apart, .apart_b = b.apart };
+    out->lost_a = n_lost(first);
+    out->lost_b = n_lost(second);
     for (uint32_t i = 0; i < a.rows.n; i++) {
         const named *x = &a.rows.at[i], *y = find(&b, x->name);
         pel_difference difference = { .name = x->name, .a = x->tensor, .b = y ? y->tensor : NULL };
@@ -203,6 +213,13 @@ void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_
             pel_put_byte(out, '\n');
         }
     }
+    for (int which = 0; which < 2; which++) {
+        if (!(which ? found->lost_b : found->lost_a)) continue;
+        pel_put_visible(out, which ? b : a);
+        pel_put_c(
+            out,
+            ": not all of its tensors could be read, so nobody knows whether all are the same: see pellucid tree\n");
+    }
     pel_putf(out, "%u tensors are the same in name, shape and dtype, %u are not\n", found->equal, found->differences.n);
 }
 
@@ -226,6 +243,7 @@ static void put_side(pel_json *json, const char *key, const pel_model_tensor *te
     pel_json_end_object(json);
 }
 
+/* The keys in the order of pellucid.h. A side that has no such tensor is left out. */
 void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out) {
     pel_json writer = pel_json_to(out), *json = &writer;
     pel_json_object(json);
@@ -234,6 +252,8 @@ void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_
     pel_json_key(json, "prefix_a"), pel_json_str(json, found->prefix_a);
     pel_json_key(json, "prefix_b"), pel_json_str(json, found->prefix_b);
     pel_json_key(json, "not_compared"), pel_json_int(json, (int64_t)found->apart_a + found->apart_b);
+    pel_json_key(json, "lost_a"), pel_json_int(json, found->lost_a);
+    pel_json_key(json, "lost_b"), pel_json_int(json, found->lost_b);
     pel_json_key(json, "equal"), pel_json_int(json, found->equal);
     pel_json_key(json, "differences");
     pel_json_array(json);

@@ -51,7 +51,7 @@ static bool filter(pel_ctx *ctx, const pel_network *network, pel_module *module,
     uint32_t kept = 0;
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         pel_model_tensor tensor = module->tensors.at[i];
-        if (pel_fits(pel_full_name(ctx, network, path, tensor.name), pattern)) module->tensors.at[kept++] = tensor;
+        if (pel_fits(pel_tensor_name(ctx, network, path, &tensor), pattern)) module->tensors.at[kept++] = tensor;
     }
     module->tensors.n = kept;
     kept = 0;

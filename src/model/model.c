@@ -38,6 +38,10 @@ pel_str pel_full_name(pel_ctx *ctx, const pel_network *network, pel_str path, pe
     return (pel_str){ text, path.len + 1 + name.len };
 }
 
+pel_str pel_tensor_name(pel_ctx *ctx, const pel_network *network, pel_str path, const pel_model_tensor *tensor) {
+    return tensor->full.len ? tensor->full : pel_full_name(ctx, network, path, tensor->name);
+}
+
 typedef struct walker {
     pel_ctx *ctx;
     const pel_network *network;

@@ -10,6 +10,9 @@
 #include "base/json.h"
 #include "python/ast.h"
 
+/* What is lost somewhere in a file, nobody knows under which name. */
+#define PEL_SOMEWHERE "tensors"
+
 /* A size: a number, or a symbol with the expression that names it. */
 typedef struct pel_dim {
     int64_t size;
@@ -36,6 +39,7 @@ typedef enum pel_tensor_role {
 
 typedef struct pel_model_tensor {
     pel_str name;
+    pel_str full; /* full name, where it is not the module's and this one: a graph's weights belong to operators */
     pel_tensor_role role;
     bool frozen; /* takes no gradient */
     pel_shape shape;
@@ -141,6 +145,8 @@ bool pel_fits(pel_str name, pel_str pattern);
 /* ---- reading ---- */
 
 pel_str pel_full_name(pel_ctx *ctx, const pel_network *network, pel_str path, pel_str name);
+/* Of a tensor of the module at path. */
+pel_str pel_tensor_name(pel_ctx *ctx, const pel_network *network, pel_str path, const pel_model_tensor *tensor);
 
 /* Calls visit for every module, parents first. path: full name; the root's is empty. */
 typedef void pel_visit_module(void *arg, const pel_module *module, pel_str path);
@@ -180,6 +186,7 @@ typedef struct pel_comparison {
     uint32_t equal;
     pel_str prefix_a, prefix_b; /* taken off the names of one side, where that makes them the other's */
     uint32_t apart_a, apart_b;  /* tensors without that prefix: passed over */
+    uint32_t lost_a, lost_b;    /* what could not be read of each: what is equal may not be all */
 } pel_comparison;
 
 void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_network *second, bool ignore_dtype,

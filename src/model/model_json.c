@@ -142,6 +142,18 @@ static void put_ties(pel_json *json, const pel_module *module) {
     if (is_open) pel_json_end_object(json);
 }
 
+static void put_full_names(pel_json *json, const pel_module *module) {
+    bool is_open = false;
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        if (!module->tensors.at[i].full.len) continue;
+        if (!is_open) pel_json_key(json, "full_names"), pel_json_object(json);
+        is_open = true;
+        pel_json_key_str(json, module->tensors.at[i].name);
+        pel_json_str(json, module->tensors.at[i].full);
+    }
+    if (is_open) pel_json_end_object(json);
+}
+
 static void put_conditions(pel_json *json, const pel_module *module) {
     bool is_open = false;
     for (uint32_t i = 0; i < module->tensors.n; i++) {
@@ -168,6 +180,7 @@ static void put_module(pel_ctx *ctx, pel_json *json, const pel_module *module) {
     put_names(json, module, "frozen", is_frozen);
     put_names(json, module, "not_saved", is_volatile);
     put_ties(json, module);
+    put_full_names(json, module);
     put_conditions(json, module);
     pel_json_key(json, "repeat"), put_dim(json, module->repeat);
     pel_json_key(json, "condition");
@@ -224,7 +237,7 @@ static void put_state_rows(void *arg, const pel_module *module, pel_str path) {
         for (uint32_t i = 0; i < module->tensors.n; i++) {
             const pel_model_tensor *tensor = &module->tensors.at[i];
             if ((tensor->role == PEL_PARAMETER) != parameters || tensor->role == PEL_VOLATILE_BUFFER) continue;
-            w->put(w, tensor, pel_full_name(w->ctx, w->network, path, tensor->name));
+            w->put(w, tensor, pel_tensor_name(w->ctx, w->network, path, tensor));
         }
     }
 }
@@ -245,6 +258,7 @@ static void put_unknown(pel_json *json, const pel_unknown *row) {
     pel_json_key(json, "line"), pel_json_int(json, row->place.line);
     pel_json_key(json, "why"), pel_json_str(json, row->why);
     if (row->is_lost) pel_json_key(json, "lost"), pel_json_bool(json, true);
+    if (row->in_parts) pel_json_key(json, "in_parts"), pel_json_bool(json, true);
     if (row->also.line) {
         pel_json_key(json, "also");
         pel_json_object(json);

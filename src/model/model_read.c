@@ -146,12 +146,16 @@ static void read_tensors(reader *r, const pel_json_value *from, pel_module *modu
     const pel_json_value *rows = list_of(r, from, key, PEL_J_OBJECT);
     const pel_json_value *frozen = list_of(r, from, "frozen", PEL_J_ARRAY);
     const pel_json_value *not_saved = list_of(r, from, "not_saved", PEL_J_ARRAY);
-    const pel_json_value *tied = pel_json_get(from, "tied");
+    const pel_json_value *tied = pel_json_get(from, "tied"), *full_names = pel_json_get(from, "full_names");
     const pel_json_value *only_if = pel_json_get(from, "tensor_conditions");
     bool is_parameter = key[0] == 'p';
     for (uint32_t i = 0; i + 1 < rows->items.n; i += 2) {
-        pel_str name = rows->items.at[i]->text, full = pel_full_name(r->ctx, r->network, path, name);
-        pel_model_tensor tensor = { .name = name, .shape = read_shape(r, rows->items.at[i + 1]) };
+        pel_model_tensor tensor = { .name = rows->items.at[i]->text };
+        tensor.shape = read_shape(r, rows->items.at[i + 1]);
+        for (uint32_t t = 0; full_names && full_names->kind == PEL_J_OBJECT && t + 1 < full_names->items.n; t += 2)
+            if (pel_str_eq(full_names->items.at[t]->text, tensor.name))
+                tensor.full = pel_json_text(full_names->items.at[t + 1]);
+        pel_str name = tensor.name, full = pel_tensor_name(r->ctx, r->network, path, &tensor);
         tensor.frozen = lists_name(frozen, name);
         tensor.role = is_parameter ? PEL_PARAMETER : lists_name(not_saved, name) ? PEL_VOLATILE_BUFFER : PEL_BUFFER;
         pel_str *dtype = pel_map_pointer(&r->dtype_of, PEL_KEY(pel_intern_str(r->ctx, full)));
@@ -208,6 +212,8 @@ static pel_unknown read_unknown(reader *r, const pel_json_value *from) {
     if (also && also->kind == PEL_J_OBJECT) row.also = read_place(r, also);
     const pel_json_value *lost = pel_json_get(from, "lost");
     row.is_lost = lost && lost->kind == PEL_J_BOOL && lost->boolean;
+    const pel_json_value *in_parts = pel_json_get(from, "in_parts");
+    row.in_parts = in_parts && in_parts->kind == PEL_J_BOOL && in_parts->boolean;
     return row;
 }
 

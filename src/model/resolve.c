@@ -26,7 +26,7 @@ static void note_folders(resolver *r, pel_str name) {
 static void collect(void *arg, const pel_module *module, pel_str path) {
     resolver *r = arg;
     for (uint32_t i = 0; i < module->tensors.n; i++) {
-        pel_str name = pel_full_name(r->ctx, r->known, path, module->tensors.at[i].name);
+        pel_str name = pel_tensor_name(r->ctx, r->known, path, &module->tensors.at[i]);
         if (!pel_str_starts(name, r->prefix)) continue;
         name = pel_str_from(name, r->prefix.len);
         pel_map_set(r->ctx, &r->shapes, PEL_KEY(pel_intern_str(r->ctx, name)), PEL_KEY(&module->tensors.at[i].shape));
