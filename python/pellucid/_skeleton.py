@@ -607,10 +607,14 @@ class Workshop:
                 result = self.stand_ins.model(*args, **kwargs)
             self.drew |= before.moved()
         self.recorded.append(call)
+        plain = _check.detached(_check.plain_form(result)) if call is self.recorded[0] else None
         if self.recorded_result is None:
             _refuse_subclasses(("a result", t) for t in _check.tensors_of(_check.plain_form(result)))
             self.keeps_something = self.state.touched()
-            self.recorded_result = _check.detached(_check.plain_form(result))
+            self.recorded_result = plain
+        elif plain is not None and (found := _check.difference(self.recorded_result, plain)):
+            raise Error(f"recorded a second time, the model gives something else: {found}; what calls leave in "
+                        "variables of files and closures can't be put back")
         self.state.restore()
         self._time("record", start)
 
@@ -1266,10 +1270,13 @@ class Workshop:
             self._record_again(events=True)
         try:
             made = self._write(without + (self.shortcuts or []))
-        except Error:
+        except Error as first:
             if self.with_events or not self.recorded:  # calls that somebody else made can't be made again
                 raise
-            self._record_again(events=True)
+            try:
+                self._record_again(events=True)
+            except Error as error:
+                raise Error(f"{first}; and {error}") from None
             made = self._write(without)
         return made if self.shortcuts is not None else self._shorter(made)
 

@@ -170,6 +170,7 @@ typedef struct pel_objects {
     pel_map shared;          /* that are variables of the file -> 1 */
     pel_map written;         /* class and attribute -> PEL_STORED_; class of an object that is no module -> 1 */
     pel_map written_globals; /* file and name -> its value before the run */
+    pel_map written_cells;   /* file and name, of a closure that was made before the run -> 1 */
 } pel_objects;
 
 /* Dependences that functions share, which grow from round to round of the walk. */
@@ -255,6 +256,7 @@ bool *pel_find_kept(pel_synth *s); /* per activation: the author's text of an au
 
 /* ---- live.c ---- */
 void pel_find_live(pel_synth *s);
+void pel_find_written_cells(pel_synth *s);
 void pel_make_live(pel_synth *s, pel_id class); /* the objects of it that the run makes hold data */
 static inline uint64_t pel_given_class(pel_id class) { return ~(uint64_t) class; } /* its key in `given` */
 bool pel_live(const pel_synth *s, pel_id value);                                   /* is a tensor, or holds one */

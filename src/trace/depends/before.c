@@ -35,8 +35,10 @@ static bool reads_stored(const pel_synth *s, const pel_activation *activation, u
     if (insn->op == PEL_OP_LOAD_GLOBAL)
         return pel_map_has(&s->objects.written_globals,
                            pel_key2(s->log->codes.at[activation->code].file, PEL_KEY(insn->name)));
-    if (insn->op == PEL_OP_STORE_DEREF)
-        return pel_names_have(code->freevars, insn->name) && !pel_made_in_run(s, author);
+    if (insn->op == PEL_OP_LOAD_DEREF)
+        return pel_names_have(code->freevars, insn->name) && !pel_made_in_run(s, author) &&
+               pel_map_has(&s->objects.written_cells,
+                           pel_key2(s->log->codes.at[activation->code].file, PEL_KEY(insn->name)));
     if (insn->op != PEL_OP_LOAD_ATTR || i == 0 || activation->records[i - 1].kind != PEL_R_PUSH) return false;
     pel_id holder = activation->records[i - 1].value;
     uint8_t kind = pel_value_at(s->log, holder)->kind;

@@ -174,6 +174,23 @@ static void find_written_globals(pel_synth *s) {
         }
 }
 
+/* Variables of closures that were made before the run and that functions of the run bind: `nonlocal n`. Binding one
+ * leaves no record, so a function that can do it is taken to do it. */
+void pel_find_written_cells(pel_synth *s) {
+    for (pel_id id = 1; id < s->log->codes.n; id++) {
+        const pel_author *author = &s->authors[id];
+        const pel_code_object *code = s->log->codes.at[id].code;
+        if (!author->insns || !code->freevars.n || pel_made_in_run(s, author)) continue;
+        for (uint32_t i = 0; i < author->insns->n; i++) {
+            const pel_insn *insn = &author->insns->at[i];
+            bool binds = insn->op == PEL_OP_STORE_DEREF || insn->op == PEL_OP_DELETE_DEREF;
+            if (binds && pel_names_have(code->freevars, insn->name))
+                pel_map_set(s->ctx, &s->objects.written_cells, pel_key2(s->log->codes.at[id].file, PEL_KEY(insn->name)),
+                            1);
+        }
+    }
+}
+
 /* seen: values; functions may hold each other. */
 static void mark_old(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     const pel_value *value = pel_value_at(s->log, id);

@@ -91,6 +91,20 @@ static const char *what_no_line_has(const pel_straight *x, const pel_activation 
     return changer ? pel_format(x->ctx, "it calls `%s` of a module, which may change it", changer->text).ptr : NULL;
 }
 
+/* nonlocal n: n += 1, of a closure that was made before the run. The line has no such variable. */
+static bool binds_cell(const pel_straight *x, const pel_activation *activation) {
+    const pel_author *author = &x->w->s->authors[activation->code];
+    const pel_code_object *code = x->log->codes.at[activation->code].code;
+    if (!author->insns || !code->freevars.n || !x->w->s->objects.written_cells.n) return false;
+    if (pel_made_in_run(x->w->s, author)) return false;
+    for (uint32_t i = 0; i < author->insns->n; i++) {
+        const pel_insn *insn = &author->insns->at[i];
+        bool binds = insn->op == PEL_OP_STORE_DEREF || insn->op == PEL_OP_DELETE_DEREF;
+        if (binds && pel_names_have(code->freevars, insn->name)) return true;
+    }
+    return false;
+}
+
 static uint64_t key_of(access a) { return pel_key2(a.class, PEL_KEY(a.name)); }
 
 /* Whether anything that is not of the line reads what the line stores. */
@@ -116,6 +130,7 @@ const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
             const pel_activation *activation = &x->log->activations.at[id];
             pel_id below = 0;
             access a;
+            if (binds_cell(x, activation)) return "it binds a variable of a closure that was made before the run";
             for (uint32_t i = 0; i < activation->n_records; i++) {
                 const char *unwritten = what_no_line_has(x, activation, i, below);
                 if (unwritten) return unwritten;

@@ -119,7 +119,9 @@ static closure look_at(pel_synth *s, pel_id code) {
     out.is_lifted = pel_new_array(s->ctx, object->freevars.n + 1u, bool);
     direct &= !wraps(log, object, &log->activations.at[out.calls.at[0]]);
     for (uint32_t i = 0; i < object->freevars.n && direct; i++) {
-        out.is_lifted[i] = is_lifted(log, &out.calls, object->cellvars.n + i);
+        bool is_written =
+            pel_map_has(&s->objects.written_cells, pel_key2(log->codes.at[code].file, PEL_KEY(object->freevars.at[i])));
+        out.is_lifted[i] = !is_written && is_lifted(log, &out.calls, object->cellvars.n + i);
         out.n += out.is_lifted[i];
     }
     return out;
@@ -230,6 +232,7 @@ static void lift_closures(pel_synth *s) {
 
 bool pel_pass_closures(pel_synth *s) {
     const pel_log *before = s->log;
+    pel_find_written_cells(s);
     lift_closures(s);
     s->group_of = pel_new_array(s->ctx, s->log->activations.n, pel_group *);
     s->calls.linked = pel_new_array(s->ctx, s->log->activations.n, bool);

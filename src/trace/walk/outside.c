@@ -193,6 +193,14 @@ static bool is_fixed_length(pel_walk *w, pel_front front, const pel_val *of) {
     return !asks_rank || pel_ask_rank(w, front, of);
 }
 
+/* What is asked of x's type is answered for good. Where lanes have different answers the question stays in the text and
+ * nothing is asserted; but if with other arguments a lane could have another answer, the answer is no constant of it:
+ * what is folded behind the question would go with the calls that came that way. */
+static bool is_settled_type(pel_walk *w, pel_front front, const pel_call_site *c) {
+    const pel_val *of = c->args[0].val;
+    return pel_all_same(w, front, c->val->at) ? pel_ask_type(w, front, of) : !pel_taint_maybe_other_type(of->taint);
+}
+
 /* getattr(x, "name"), hasattr(x, "name"): as settled as x.name is. */
 static bool is_settled_attribute(pel_walk *w, pel_front front, const pel_call_site *c) {
     if (c->n_args < 2 || c->args[0].star || c->args[1].star) return false;
@@ -208,7 +216,7 @@ static bool is_settled_attribute(pel_walk *w, pel_front front, const pel_call_si
         const pel_taint *held = pel_attribute_depends(w->s, holder, name, c->args[0].val->taint);
         if (asks_value && pel_varies(held)) return false;
     }
-    return !pel_all_same(w, front, c->val->at) || pel_ask_type(w, front, c->args[0].val);
+    return is_settled_type(w, front, c);
 }
 
 /* isinstance(x, ...): what is asked about x, and what it is otherwise, may hang on data still.
@@ -219,7 +227,7 @@ static bool is_settled(pel_walk *w, pel_front front, const pel_call_site *c, pel
     if (pel_asks_kind_of_tensor(w, front, c, path)) return false;
     for (uint32_t i = 1; i < c->n_args; i++)
         if (pel_dynamic(w, front, c->args[i].val)) return false;
-    return !c->n_args || !pel_all_same(w, front, c->val->at) || pel_ask_type(w, front, c->args[0].val);
+    return !c->n_args || is_settled_type(w, front, c);
 }
 
 static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {
