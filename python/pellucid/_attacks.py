@@ -95,7 +95,7 @@ def call_again(work: Workshop, even_if_kept: bool = False) -> None:
 
 
 def _is_large(work: Workshop) -> bool:
-    return bool(sum(p.numel() for p in work.model.parameters()) > LARGE)
+    return bool(sum(p.numel() for p in _check.parameters_of(work.model)) > LARGE)
 
 
 def _prepared(work: Workshop, name: str, steps: list[tuple[Any, ...]], inputs: Any, grad: bool) -> None:
@@ -104,9 +104,9 @@ def _prepared(work: Workshop, name: str, steps: list[tuple[Any, ...]], inputs: A
     from ._skeleton import Call
     if _is_large(work):
         return skip(work, name, "the model is large")
-    if any(isinstance(m, torch.jit.ScriptModule) for m in work.model.modules()):
+    if any(isinstance(m, torch.jit.ScriptModule) for m in _check.modules_of(work.model)):
         return skip(work, name, "parts of the model are compiled and could not be put back")
-    kept = [(p, p.data) for p in work.model.parameters()]
+    kept = [(p, p.data) for p in _check.parameters_of(work.model)]
     call = Call(name, inputs, grad)
     try:
         with work.run_of(call, parameters=True), contextlib.redirect_stderr(io.StringIO()):
@@ -136,7 +136,8 @@ def in_other_dtypes(work: Workshop, names: tuple[str, ...]) -> None:
         def change(t: torch.Tensor, dtype: torch.dtype = dtype) -> torch.Tensor:
             return _inputs.copy_tensor(t).to(dtype) if t.is_floating_point() else _inputs.copy_tensor(t)
 
-        if not any(t.is_floating_point() for t in (*work.model.parameters(), *_inputs.tensors(work.small.inputs))):
+        tensors = (*_check.parameters_of(work.model), *_inputs.tensors(work.small.inputs))
+        if not any(t.is_floating_point() for t in tensors):
             skip(work, name, "there is nothing in floating point")
             continue
         _prepared(work, name, [("to", name)], _inputs.map_values(work.small.inputs, change), False)

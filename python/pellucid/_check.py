@@ -49,6 +49,56 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), torch.dty
 SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
+# ---- what a model consists of ----
+# Authors have attributes and methods with the names of torch's own: `self.modules = []`, `def parameters(self)`. So
+# what torch keeps is read where it keeps it.
+
+def named_modules_of(model: Any, each: bool = False, path: str = "",
+                     seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+    """Every module with its path, as nn.Module.named_modules gives them. each: under each of its paths."""
+    seen = set() if seen is None else seen
+    if id(model) in seen:
+        return
+    if not each:
+        seen.add(id(model))
+    yield path, model
+    for name, part in model._modules.items():
+        if part is not None:
+            yield from named_modules_of(part, each, f"{path}.{name}" if path else name, seen)
+
+
+def modules_of(model: Any) -> Iterator[Any]:
+    for _, part in named_modules_of(model):
+        yield part
+
+
+def _named(model: Any, kept: str, below: bool, each: bool) -> Iterator[tuple[str, Any]]:
+    seen: set[int] = set()
+    for path, part in named_modules_of(model, each) if below else [("", model)]:
+        for name, tensor in getattr(part, kept).items():
+            if tensor is not None and id(tensor) not in seen:
+                if not each:
+                    seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
+
+
+def named_parameters_of(model: Any, below: bool = True, each: bool = False) -> Iterator[tuple[str, Any]]:
+    """below: those of the modules in it, too. each: under each of their paths."""
+    return _named(model, "_parameters", below, each)
+
+
+def named_buffers_of(model: Any, below: bool = True, each: bool = False) -> Iterator[tuple[str, Any]]:
+    return _named(model, "_buffers", below, each)
+
+
+def parameters_of(model: Any) -> Iterator[Any]:
+    return (tensor for _, tensor in named_parameters_of(model))
+
+
+def buffers_of(model: Any) -> Iterator[Any]:
+    return (tensor for _, tensor in named_buffers_of(model))
+
+
 # ---- the plain form ----
 
 def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, depth: int = 0) -> Any:
@@ -394,7 +444,7 @@ def gradients(module: torch.nn.Module, form: Any) -> dict[str, torch.Tensor | No
     loss = loss_of(form)
     if loss is None:
         return None
-    parameters = dict(module.named_parameters(remove_duplicate=False))
+    parameters = dict(named_parameters_of(module, each=True))
     for p in parameters.values():
         p.grad = None
     early: dict[int, list[Any]] = {}
@@ -440,12 +490,12 @@ def digested(t: torch.Tensor | None) -> Any:
 
 
 def parameters_before(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    return {name: p.detach().clone() for name, p in module.named_parameters(remove_duplicate=False)}
+    return {name: p.detach().clone() for name, p in named_parameters_of(module, each=True)}
 
 
 def changeable(module: torch.nn.Module, before: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """What a forward may have changed: the buffers, and parameters that are not what they were before."""
-    same = {name for name, p in module.named_parameters(remove_duplicate=False)
+    same = {name for name, p in named_parameters_of(module, each=True)
             if name not in before or torch.equal(p, before[name])}
     return {k: v.detach().clone() for k, v in module.state_dict().items() if isinstance(v, torch.Tensor)
             and k not in same}
@@ -454,7 +504,7 @@ def changeable(module: torch.nn.Module, before: dict[str, torch.Tensor]) -> dict
 def ties_of(module: torch.nn.Module) -> list[list[str]]:
     """Names of parameters and buffers that are one tensor."""
     names: dict[int, list[str]] = {}
-    for name, t in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
+    for name, t in [*named_parameters_of(module, each=True), *named_buffers_of(module, each=True)]:
         names.setdefault(id(t), []).append(name)
     return sorted(sorted(group) for group in names.values() if len(group) > 1)
 
@@ -490,12 +540,12 @@ def prepared(module: torch.nn.Module, steps: Iterable[Step]) -> torch.nn.Module:
 
 
 def has_own_train(module: torch.nn.Module) -> bool:
-    return any(type(m).train is not torch.nn.Module.train for m in module.modules())
+    return any(type(m).train is not torch.nn.Module.train for m in modules_of(module))
 
 
 def mode_difference(module: torch.nn.Module, flags: dict[str, bool]) -> str | None:
     """After train() or eval(): modules that both have are in the same mode."""
-    for name, m in module.named_modules(remove_duplicate=False):
+    for name, m in named_modules_of(module, each=True):
         if name in flags and m.training is not flags[name]:
             return f"{name or 'the model'}.training is {m.training}, the original's is {flags[name]}"
     return None
@@ -531,8 +581,8 @@ def to_meta(t: torch.Tensor) -> torch.Tensor:
 def on_meta(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, int]]:
     """The call with arguments on the meta device, and the module there too: what it gives, as a plain form without
     values, and the calls that chose a device."""
-    tensors = {**dict(module.named_parameters(remove_duplicate=False)),
-               **dict(module.named_buffers(remove_duplicate=False))}
+    tensors = {**dict(named_parameters_of(module, each=True)),
+               **dict(named_buffers_of(module, each=True))}
     places: dict[int, torch.Tensor] = {}  # tied ones stay tied
     state = {name: places.setdefault(id(t), to_meta(t)) for name, t in tensors.items()}
     with torch.no_grad(), Devices() as devices:
@@ -723,7 +773,7 @@ def run_check(checks: list[dict[str, Any]], name: str, action: Callable[[], str 
 
 
 def set_modes(module: torch.nn.Module, flags: dict[str, bool]) -> None:
-    for name, m in module.named_modules(remove_duplicate=False):
+    for name, m in named_modules_of(module, each=True):
         m.training = flags.get(name, flags[""])
 
 
@@ -757,7 +807,7 @@ def referee(data: dict[str, Any]) -> list[dict[str, Any]]:
         return None if want == got else f"tied: {want} expected, {got} found"
 
     def requires_grad() -> str | None:
-        got = {n: p.requires_grad for n, p in made["module"].named_parameters(remove_duplicate=False)}
+        got = {n: p.requires_grad for n, p in named_parameters_of(made["module"], each=True)}
         wrong = [n for n, flag in data["requires_grad"].items() if got.get(n) is not flag]
         return f"requires_grad of {', '.join(wrong[:3])}" if wrong else None
 
@@ -792,7 +842,7 @@ def mapped(module: torch.nn.Module, state: dict[str, Any]) -> bool:
     owners = {id(t): t for t in own.values()}
     if own.keys() != state.keys() or not is_heavy(p for p in owners.values() if isinstance(p, torch.nn.Parameter)):
         return False
-    for part in module.modules():
+    for part in modules_of(module):
         own_way = next(kind for kind in type(part).__mro__ if "_load_from_state_dict" in vars(kind))
         hooked = part._load_state_dict_pre_hooks or part._load_state_dict_post_hooks
         if hooked or own_way.__module__.partition(".")[0] != "torch":
@@ -827,10 +877,10 @@ def play_sequence(checks: list[dict[str, Any]], data: dict[str, Any], sequence: 
     else:
         module = copied(pristine, own, data, namespace)
         spare.clear()
-        kept = {} if own else {id(t): t.detach().clone() for t in module.buffers()}
+        kept = {} if own else {id(t): t.detach().clone() for t in buffers_of(module)}
         if not own and (look := looks(module, kept)) is not None:
             spare.extend((module, look, kept))
-    for p in module.parameters():
+    for p in parameters_of(module):
         p.grad = None
     results: list[Any] = []
     for call in sequence:
@@ -845,7 +895,7 @@ def play_sequence(checks: list[dict[str, Any]], data: dict[str, Any], sequence: 
 def copied(pristine: torch.nn.Module, own: bool, data: dict[str, Any], namespace: dict[str, Any]) -> torch.nn.Module:
     try:
         # Parameters are shared: they are most of the memory, and few calls change them.
-        return copy.deepcopy(pristine, {} if own else {id(p): p for p in pristine.parameters()})
+        return copy.deepcopy(pristine, {} if own else {id(p): p for p in parameters_of(pristine)})
     except Exception:  # a buffer that is computed from parameters, say
         module = cast(torch.nn.Module, namespace[data["root"]]())
         module.load_state_dict(data["state"], strict=True)
@@ -857,7 +907,7 @@ def looks(module: torch.nn.Module, kept: dict[int, torch.Tensor]) -> Any:
     buffers by identity and by the bits that they should have. None where one holds something else, in which a run could
     leave anything, or where a buffer has other bits."""
     found: list[Any] = []
-    for m in module.modules():
+    for m in modules_of(module):
         for key, value in vars(m).items():
             if key == "training":
                 continue  # set before each call

@@ -12,6 +12,8 @@ from typing import Any, Callable, Iterator
 
 import torch
 
+from ._check import modules_of
+
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 IMAGE_STEP = 32  # pixels: the stride of most vision models
 
@@ -232,7 +234,7 @@ class Grid:
     def __init__(self, model: torch.nn.Module) -> None:
         self.maps: list[tuple[int, int]] = []  # height and width of each map
         self.patches: set[int] = set()
-        self.modules = {m for m in model.modules() if isinstance(m, self.KINDS)}
+        self.modules = {m for m in modules_of(model) if isinstance(m, self.KINDS)}
 
     def __enter__(self) -> Grid:
         # Of all modules: hooks of one would be taken off with whatever else a run leaves in it.

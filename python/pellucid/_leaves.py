@@ -21,6 +21,7 @@ from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 from torch.overrides import TorchFunctionMode
 
+from ._check import buffers_of, modules_of, named_buffers_of, named_parameters_of, parameters_of
 from ._library import name_of
 
 Arguments = dict[str, Any]
@@ -86,16 +87,16 @@ def opened(model: nn.Module, leaves: tuple[type, ...] | None = None) -> frozense
     its own (fx.GraphModule) adds nothing to nn.Module, so its code stays closed."""
     found: set[Any] = set()
     closed = (*_wrappers(), *(leaves or ()))
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    modules = list(modules_of(model)) if isinstance(model, nn.Module) else []
     made = {id(inner) for module in modules
             if isinstance(outer := getattr(module, "parametrizations", None), nn.ModuleDict)
-            for inner in outer.modules()}  # by the functions that parametrize
+            for inner in modules_of(outer)}  # by the functions that parametrize
     modules = [module for module in modules if id(module) not in made]
     for module in reversed(modules):  # children first: who holds one that is opened is opened
         cls = torch_class(module)
         if cls is None or cls in found or isinstance(module, closed) or (
                 _can_be_written(module) and not _replaces_inner_method(type(module), cls)
-                and found.isdisjoint(map(type, module.modules()))):
+                and found.isdisjoint(map(type, modules_of(module)))):
             continue
         for base in cls.__mro__[:cls.__mro__.index(nn.Module)]:
             found.add(base)
@@ -265,7 +266,7 @@ def _read(module: nn.Module, name: str, parameter: inspect.Parameter, rule: Call
 
 def _dtype(module: nn.Module) -> Any:
     """Where it matters: all floating parameters and buffers agree, and not on the default."""
-    found = {t.dtype for t in (*module.parameters(), *module.buffers()) if t.is_floating_point() or t.is_complex()}
+    found = {t.dtype for t in (*parameters_of(module), *buffers_of(module)) if t.is_floating_point() or t.is_complex()}
     return found.pop() if len(found) == 1 and torch.get_default_dtype() not in found else _MISSING
 
 
@@ -307,7 +308,7 @@ def _key(module: nn.Module, cls: type, given: Arguments) -> tuple[Any, ...] | No
     if not all(map(plain, given.values())) or type(module) is not cls:
         return None
     named: Any = module
-    tensors = tuple((n, tuple(t.shape), t.dtype) for n, t in (*named.named_parameters(), *named.named_buffers()))
+    tensors = tuple((n, tuple(t.shape), t.dtype) for n, t in (*named_parameters_of(named), *named_buffers_of(named)))
     return cls, repr(sorted(given.items())), tensors, repr([(n, v) for n, v in _attributes(module).items() if plain(v)])
 
 
@@ -335,8 +336,8 @@ def _searched(module: nn.Module, cls: type, given: Arguments, unread: list[str])
 
 def _plain_values(module: nn.Module) -> Iterator[Any]:
     seen: set[tuple[type, Any]] = set()
-    sizes = (n for t in (*module.parameters(), *module.buffers()) for n in t.shape)
-    held = (value for part in module.modules() for value in _attributes(part).values())
+    sizes = (n for t in (*parameters_of(module), *buffers_of(module)) for n in t.shape)
+    held = (value for part in modules_of(module) for value in _attributes(part).values())
     for value in itertools.chain(sizes, held):
         if isinstance(value, (bool, int, float, str)) and (type(value), value) not in seen:
             seen.add((type(value), value))

@@ -20,6 +20,8 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.weak import WeakIdKeyDictionary
 
+from ._check import named_buffers_of, named_parameters_of
+
 SMALL = 1 << 24  # elements that a constant may have; larger ones have no values
 OF_LAYERS = os.path.join(os.path.dirname(torch.__file__), "nn", "modules") + os.sep
 FROM_DATA = {torch.tensor, torch.as_tensor, torch.asarray, torch.Tensor.new_tensor}
@@ -144,7 +146,7 @@ def is_building() -> bool:
 
 def hollowed(model: torch.nn.Module) -> torch.nn.Module:
     """The model without the numbers that a state_dict brings; a copy, where it had any."""
-    wanted = [*model.named_parameters(), *model.named_buffers()]
+    wanted = [*named_parameters_of(model), *named_buffers_of(model)]
     persistent = set(model.state_dict(keep_vars=True))
     memo: dict[int, Any] = {}
     for name, t in wanted:

@@ -13,16 +13,18 @@ from typing import Any, Callable
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ._check import buffers_of, modules_of, named_modules_of, named_parameters_of, parameters_of
+
 
 def _state(model: torch.nn.Module) -> dict[Any, Any]:
     """What train() could change beside the weights: every attribute of every module by identity, and which parameters
     want gradients."""
     found: dict[Any, Any] = {}
-    for name, module in model.named_modules():
+    for name, module in named_modules_of(model):
         for key, value in vars(module).items():
             found[name, key] = value if key == "training" else {k: id(v) for k, v in value.items()} if isinstance(
                 value, dict) else list(map(id, value)) if isinstance(value, list) else id(value)
-    found.update({(name,): p.requires_grad for name, p in model.named_parameters(remove_duplicate=False)})
+    found.update({(name,): p.requires_grad for name, p in named_parameters_of(model, each=True)})
     return found
 
 
@@ -43,8 +45,8 @@ class Trial:
 
     def __init__(self, model: torch.nn.Module, restore: Callable[[], None]):
         self.restore = restore
-        self.flags = {module: module.training for module in model.modules()}
-        self.weights = [(t, t.detach().clone()) for t in (*model.parameters(), *model.buffers())]
+        self.flags = {module: module.training for module in modules_of(model)}
+        self.weights = [(t, t.detach().clone()) for t in (*parameters_of(model), *buffers_of(model))]
 
     def changed(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         return [(t, kept) for t, kept in self.weights if not t.is_meta and not torch.equal(t.detach(), kept)]
@@ -78,8 +80,8 @@ def plain_train(model: torch.nn.Module, restore: Callable[[], None]) -> list[str
     "eval " in front those of which that is so of train(False). restore: puts everything but weights back as it was
     handed over."""
     import torch
-    own = [module for module in model.modules() if type(module).train is not torch.nn.Module.train]
-    if not own or any(t.layout is not torch.strided for t in (*model.parameters(), *model.buffers())):
+    own = [module for module in modules_of(model) if type(module).train is not torch.nn.Module.train]
+    if not own or any(t.layout is not torch.strided for t in (*parameters_of(model), *buffers_of(model))):
         return []  # of weights that can't be compared bit by bit nothing is known
     trial = Trial(model, restore)
     plain: dict[str, bool] = {}

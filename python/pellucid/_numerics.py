@@ -19,6 +19,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 
 from . import _compiler_compat as compat
+from ._check import named_parameters_of, parameters_of
 from ._compiler_session import place_of
 from ._result import Result
 
@@ -223,7 +224,7 @@ def _as_before(model: Any, inputs: Any) -> Iterator[Any]:
     """The same generators, parameters, buffers and inputs for every run; all is put back."""
     states = {name: tensor.detach().clone() for name, tensor in model.state_dict(keep_vars=True).items()
               if isinstance(tensor, torch.Tensor)} if isinstance(model, torch.nn.Module) else {}
-    grads = [(p, p.grad) for p in model.parameters()] if isinstance(model, torch.nn.Module) else []
+    grads = [(p, p.grad) for p in parameters_of(model)] if isinstance(model, torch.nn.Module) else []
     with torch.random.fork_rng(devices=[]):
         for parameter, _ in grads:
             parameter.grad = None
@@ -268,7 +269,7 @@ def _run(model: Any, call: Callable[..., Any], inputs: Any) -> _Run:
 def _gradients(model: Any, inputs: Any) -> Iterator[tuple[str, torch.Tensor]]:
     import torch.utils._pytree as pytree
     if isinstance(model, torch.nn.Module):
-        for name, parameter in model.named_parameters():
+        for name, parameter in named_parameters_of(model):
             if parameter.grad is not None:
                 yield name, parameter.grad.detach().clone()
     for number, value in enumerate(pytree.tree_leaves(inputs)):

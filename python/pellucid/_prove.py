@@ -462,7 +462,7 @@ def prove(model: torch.nn.Module, skeleton: torch.nn.Module, inputs: _inputs.Inp
           single: _inputs.Inputs | None = None, budget: float = BUDGET, varied: Varied | None = None) -> Proof:
     """The original and the skeleton, in eval mode and in train mode with gradients. varied: the dimensions that the
     model is known to take in other sizes; what did not stay free with all of them is tried with fewer."""
-    flags = [(m, m.training) for side in (model, skeleton) for m in side.modules()]
+    flags = [(m, m.training) for side in (model, skeleton) for m in _check.modules_of(side)]
     try:
         with _as_it_was(model), _as_it_was(skeleton):
             return _prove(model, skeleton, inputs, single, budget, varied or {})

@@ -408,7 +408,7 @@ def traced(module: torch.nn.Module, inputs: _inputs.Inputs, answers: Answers, fr
 
     state: dict[str, torch.Tensor] = {}
     seen: dict[int, torch.Tensor] = {}
-    named = (*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False))
+    named = (*_check.named_parameters_of(module, each=True), *_check.named_buffers_of(module, each=True))
     for name, t in sorted(named, key=lambda pair: (pair[0] not in names, pair[0])):  # tied ones have one name
         if id(t) not in seen:
             made = fake.from_tensor(t.detach(), static_shapes=True)

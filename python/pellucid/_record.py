@@ -53,13 +53,14 @@ class Recording(OutermostCalls):
         import torch
 
         from . import _inputs
+        from ._check import modules_of
         if self._workshop is None:
             self.model = module
             self._workshop = Workshop(module, None, (), self.origin, lambda text: None).__enter__()
             self._workshop.state.before_run(module.training)
         inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
         call = Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled())
-        modes = {m: m.training for m in module.modules()}
+        modes = {m: m.training for m in modules_of(module)}
         with self._workshop.stand_ins.installed():
             result = self._workshop.recorder.run(call.label, args, kwargs)
         self.calls.append(call)  # one that raises is not repeated

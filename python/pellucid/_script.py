@@ -48,7 +48,8 @@ class Watched:
 
     @property
     def parameters(self) -> int:
-        return sum(p.numel() for p in self.model.parameters())
+        from ._check import parameters_of
+        return sum(p.numel() for p in parameters_of(self.model))
 
     def line(self) -> str:
         shapes = "; ".join(call.shape for call in self.kept) or f"no inputs kept: {self.lost}"
@@ -59,7 +60,9 @@ class Watched:
     def as_called(self) -> Iterator[None]:
         """The modes and gradients of the first call, whatever the program has set since."""
         import torch
-        now = {module: module.training for module in self.model.modules()}
+
+        from ._check import modules_of
+        now = {module: module.training for module in modules_of(self.model)}
         try:
             for module, training in self.kept[0].modes.items():
                 module.training = training
@@ -112,13 +115,15 @@ class Watch(OutermostCalls):
 
     def _note(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         import torch
+
+        from ._check import modules_of
         row = self.found.get(id(module))
         if row is None:
             row = self.found[id(module)] = Watched(module, self._name(module), _caller())
         row.calls += 1
         self.calls += 1
         shape = _shape_of((args, kwargs))
-        modes = {m: m.training for m in module.modules()}
+        modes = {m: m.training for m in modules_of(module)}
         grad = torch.is_grad_enabled()
         if len(row.kept) >= KEPT or any(k.shape == shape and k.grad == grad and k.modes == modes for k in row.kept):
             return

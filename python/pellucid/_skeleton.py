@@ -112,6 +112,7 @@ class Skeleton(Result):
     def module(self) -> torch.nn.Module:
         """The skeleton as a live module, in eval mode, with the original's weights."""
         from . import _check
+        from ._check import named_modules_of
         path = f"<skeleton {self.root} {id(self):x}>"
         name = f"pellucid_skeleton_{id(self):x}"
         if self.report.level == "structure":
@@ -125,8 +126,8 @@ class Skeleton(Result):
         except AssertionError:  # an author's train() that is not written: the flags that it left in the original
             if self.model.training:
                 raise
-            flags = {name: part.training for name, part in self.model.named_modules(remove_duplicate=False)}
-            for name, part in module.named_modules(remove_duplicate=False):
+            flags = {name: part.training for name, part in named_modules_of(self.model, each=True)}
+            for name, part in named_modules_of(module, each=True):
                 part.training = flags.get(name, False)
             return module
 
@@ -321,20 +322,21 @@ def _readable(model: Any, inputs: Inputs, device: str | None = None) -> torch.nn
     import torch
 
     from . import _inputs
+    from ._check import buffers_of, named_buffers_of, named_parameters_of, parameters_of
     from ._wrappers import unwrapped
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"a skeleton is made of a torch.nn.Module, not of {type(model).__name__}")
     model = unwrapped(model)[0]
-    if any(torch.nn.parameter.is_lazy(t) for t in (*model.parameters(), *model.buffers())):
+    if any(torch.nn.parameter.is_lazy(t) for t in (*parameters_of(model), *buffers_of(model))):
         _finish_lazy_modules(model, inputs)
     if device == "meta":
         from ._meta import hollowed
         model = hollowed(model)
-    elif any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
+    elif any(t.is_meta for t in (*parameters_of(model), *buffers_of(model), *_inputs.tensors(inputs))):
         raise SkeletonError("tensors on the meta device have no values to compare; device=\"meta\" (--device meta) "
                             "compares the calls of ATen alone")
     _refuse_other_processes(model)
-    _refuse_subclasses([*model.named_parameters(), *model.named_buffers(),
+    _refuse_subclasses([*named_parameters_of(model), *named_buffers_of(model),
                         *(("an input", t) for t in _inputs.tensors(inputs))])
     return model
 
@@ -397,13 +399,14 @@ def _refuse_functions(inputs: Inputs) -> None:
 def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:
     """A skeleton's state_dict has its parameters and buffers. What has something else in it could not be loaded in the
     end: extra state, keys that hooks or an own state_dict() change, weights that are packed."""
-    if any(isinstance(part, leaves) for part in model.modules()):
+    from ._check import modules_of, named_buffers_of, named_modules_of, named_parameters_of
+    if any(isinstance(part, leaves) for part in modules_of(model)):
         return  # kept as they are, with what they keep
     plain: set[str] = set()
-    for name, part in model.named_modules(remove_duplicate=False):
+    for name, part in named_modules_of(model, each=True):
         fleeting: set[str] = getattr(part, "_non_persistent_buffers_set", set())
-        own = {key for key, _ in (*part.named_parameters(recurse=False, remove_duplicate=False),
-                                  *part.named_buffers(recurse=False, remove_duplicate=False)) if key not in fleeting}
+        own = {key for key, _ in (*named_parameters_of(part, below=False, each=True),
+                                  *named_buffers_of(part, below=False, each=True)) if key not in fleeting}
         plain |= {f"{name}.{key}" if name else key for key in own}
     try:
         found = set(model.state_dict())
@@ -436,11 +439,12 @@ def _owner(model: torch.nn.Module, path: str) -> torch.nn.Module:
 def _refuse_unknown_leaves(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:
     """A leaf is imported and built again: with which arguments, must be known."""
     from . import _leaves
+    from ._check import modules_of, named_modules_of
     inside: set[torch.nn.Module] = set()  # of leaves: these are built by them
-    for name, part in model.named_modules() if leaves else ():
+    for name, part in named_modules_of(model) if leaves else ():
         if not isinstance(part, leaves) or part in inside:
             continue
-        inside.update(cast(Any, part).modules())
+        inside.update(modules_of(part))
         if _leaves.arguments(part, leaves) is None:
             kind = type(part)
             raise SkeletonError(f"{name or 'the model'} can't be kept as it is: no arguments were found that build "
@@ -452,13 +456,14 @@ def _finish_lazy_modules(model: torch.nn.Module, inputs: Inputs) -> None:
     import torch
 
     from . import _inputs
+    from ._check import named_parameters_of
     from ._state import RandomState
     random = RandomState()
     args, kwargs = _inputs.copied(inputs)
     with torch.no_grad():
         model(*args, **kwargs)
     random.restore()
-    lazy = [name for name, t in model.named_parameters() if torch.nn.parameter.is_lazy(t)]
+    lazy = [name for name, t in named_parameters_of(model) if torch.nn.parameter.is_lazy(t)]
     if lazy:
         raise SkeletonError(f"{lazy[0]} has no shape yet: it belongs to a lazy module that this call does not reach")
 
@@ -469,11 +474,12 @@ def _complaint(report: Report) -> str:
 
 
 def _part(model: torch.nn.Module, path: str) -> torch.nn.Module:
+    from ._check import named_modules_of
     try:
         return model.get_submodule(path)
     except AttributeError:
         import difflib
-        near = difflib.get_close_matches(path, [name for name, _ in model.named_modules()], 1)
+        near = difflib.get_close_matches(path, [name for name, _ in named_modules_of(model)], 1)
         raise SkeletonError(f"the model has no module {path!r}" + (f"; did you mean {near[0]!r}?" if near else "")
                             ) from None
 

@@ -126,6 +126,7 @@ def sketch(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None
     import torch
 
     from . import _inputs
+    from ._check import modules_of
     from ._state import ModelState, RandomState
     state, random = ModelState(model), RandomState()
     state.before_run(model.training)
@@ -141,7 +142,7 @@ def sketch(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None
         random.restore()
     for path, lines in ran.seen.items():
         trace.seen.setdefault(path, set()).update(lines)
-    for cls in () if built else {base for m in model.modules() for base in type(m).__mro__}:
+    for cls in () if built else {base for m in modules_of(model) for base in type(m).__mro__}:
         init = vars(cls).get("__init__")
         code = getattr(init, "__code__", None)
         if code is not None and trace.of_author(code.co_filename):

@@ -12,6 +12,7 @@ from typing import Any, Iterator
 import torch
 from torch import nn
 
+from ._check import modules_of, named_modules_of
 from ._library import AUTHOR, role_of
 from ._state import ModelState
 
@@ -32,7 +33,7 @@ class StandIns:
         self.compiled: list[tuple[torch.jit.ScriptModule, nn.Module]] = []
         self.places: list[tuple[nn.Module, str, nn.Module, nn.Module]] = []
         self.model = self._written(model, "the model") if isinstance(model, torch.jit.ScriptModule) else model
-        for path, parent in model.named_modules():
+        for path, parent in named_modules_of(model):
             if isinstance(parent, torch.jit.ScriptModule):
                 continue  # its children are in its stand-in
             for name, child in parent._modules.items():
@@ -99,7 +100,7 @@ def _patched(model: nn.Module) -> list[tuple[nn.Module, type, type]]:
     found: list[tuple[nn.Module, type, type]] = []
     made: dict[tuple[type, Any], type] = {}
     mixed = _differently_hooked(model)
-    for module in model.modules():
+    for module in modules_of(model):
         cls, forward, hooks = type(module), vars(module).get("forward"), _hooks(module)
         is_torch = cls.__module__.partition(".")[0] == "torch"
         if isinstance(module, torch.jit.ScriptModule):
@@ -152,7 +153,7 @@ def _hooks(module: nn.Module) -> tuple[Any, ...]:
 def _differently_hooked(model: nn.Module) -> set[type]:
     """Classes of the author's; what torch does around a module of its own is written for that module alone."""
     seen: dict[type, set[Any]] = {}
-    for module in model.modules():
+    for module in modules_of(model):
         if type(module).__module__.partition(".")[0] != "torch":
             seen.setdefault(type(module), set()).add(_hooks(module))
     return {cls for cls, kinds in seen.items() if len(kinds) > 1}

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from ._check import modules_of, named_parameters_of
+
 MAX_OBJECTS = 200_000  # beyond, a model's attributes hold a data set; that is not state of the model
 COMPILERS = ("torch._dynamo", "torch.nn.attention.flex_attention")
 CONTAINERS = (dict, OrderedDict, defaultdict, list, set, deque)
@@ -19,7 +21,7 @@ CONTAINERS = (dict, OrderedDict, defaultdict, list, set, deque)
 def compiled_as_written(model: torch.nn.Module) -> contextlib.AbstractContextManager[Any]:
     """What torch.compile was given runs as its author wrote it: the compiler may round otherwise, and compiling is
     nothing to watch. Some of torch's functions compile by themselves: flex_attention."""
-    is_compiled = any("_orig_mod" in module._modules for module in model.modules())
+    is_compiled = any("_orig_mod" in module._modules for module in modules_of(model))
     if is_compiled or any(name in sys.modules for name in COMPILERS):
         stance: contextlib.AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
         return stance
@@ -73,7 +75,7 @@ class ModelState:
         self.parameters: list[tuple[torch.nn.Parameter, torch.Tensor | None, bool]] = []
         self._seen: set[int] = set()
         self._keep: list[Any] = []  # ids stay unique only while their objects live
-        for module in model.modules():
+        for module in modules_of(model):
             self._visit(module)
         del self._seen
         self._values: list[torch.Tensor] | None = None  # of the parameters, from the first run on
@@ -131,7 +133,7 @@ class ModelState:
     def kept_parameters(self, model: torch.nn.Module) -> dict[str, torch.Tensor]:
         """The parameters of the model, or of a part of it, as they were before the first run."""
         kept = {id(row[0]): value for row, value in zip(self.parameters, self._values or ())}
-        return {name: kept[id(p)] for name, p in model.named_parameters(remove_duplicate=False) if id(p) in kept}
+        return {name: kept[id(p)] for name, p in named_parameters_of(model, each=True) if id(p) in kept}
 
     def settle(self) -> None:
         """`restore`, if a run was announced since the last one."""

@@ -79,7 +79,7 @@ def traced(module: torch.nn.Module, inputs: _inputs.Inputs, grad: bool, gradient
         log.refs[id(t)] = Ref(("input", number))
         log.note(log.refs[id(t)], t)
     persistent = set(module.state_dict())
-    named = (*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False))
+    named = (*_check.named_parameters_of(module, each=True), *_check.named_buffers_of(module, each=True))
     for name, t in sorted(named, key=lambda pair: pair[0]):  # tied ones have one name
         state[name] = t
         if name in persistent and id(t) not in log.refs:
@@ -155,8 +155,8 @@ def _ties_difference(model: torch.nn.Module, module: torch.nn.Module) -> str | N
 
 
 def _flags_difference(model: torch.nn.Module, module: torch.nn.Module) -> str | None:
-    got = {n: p.requires_grad for n, p in module.named_parameters(remove_duplicate=False)}
-    wrong = [n for n, p in model.named_parameters(remove_duplicate=False) if got.get(n) is not p.requires_grad]
+    got = {n: p.requires_grad for n, p in _check.named_parameters_of(module, each=True)}
+    wrong = [n for n, p in _check.named_parameters_of(model, each=True) if got.get(n) is not p.requires_grad]
     return f"requires_grad of {', '.join(wrong[:3])}" if wrong else None
 
 

@@ -12,6 +12,8 @@ from typing import Any, Iterator, cast
 
 import torch
 
+from ._check import modules_of
+
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 Step = tuple[str, Any]  # ("[", key) or (".", name)
 MAX_DEPTH = 6
@@ -111,7 +113,7 @@ def others(value: Any, texts: list[str]) -> list[Any]:
 def texts_of(model: torch.nn.Module) -> list[str]:
     """Short texts in the forwards of the model's classes: likely values of what callers give as a text."""
     found: dict[str, None] = {}
-    kinds = dict.fromkeys(type(m) for m in model.modules())
+    kinds = dict.fromkeys(type(m) for m in modules_of(model))
     todo: list[Any] = [getattr(kind.forward, "__code__", None) for kind in kinds
                        if not kind.__module__.startswith("torch.")]
     while todo and len(found) < 50:

@@ -113,7 +113,8 @@ def _imports_of_distributions() -> dict[str, list[str]]:
 # ---- the original's side ----
 
 def modes_of(model: Any) -> dict[str, bool]:
-    return {name: m.training for name, m in model.named_modules(remove_duplicate=False)}
+    from ._check import named_modules_of
+    return {name: m.training for name, m in named_modules_of(model, each=True)}
 
 
 @contextlib.contextmanager
@@ -220,11 +221,12 @@ def about(call: dict[str, Any], model: Any, seconds: float) -> dict[str, Any]:
 def referee_data(model: Any, source: str, root: str, sequences: Sequence[Sequence[dict[str, Any]]],
                  extra: Iterable[str]) -> dict[str, Any]:
     from . import _check
+    from ._check import named_parameters_of
     return {
         "source": source, "root": root, "seed": SEED, "allowed": allowed_packages(extra),
         "state": {k: v.detach() if hasattr(v, "detach") else v for k, v in model.state_dict().items()},
         "ties": _check.ties_of(model),
-        "requires_grad": {n: p.requires_grad for n, p in model.named_parameters(remove_duplicate=False)},
+        "requires_grad": {n: p.requires_grad for n, p in named_parameters_of(model, each=True)},
         "sequences": _packed(sequences),
     }
 

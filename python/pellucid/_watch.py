@@ -19,6 +19,8 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, sdpa_flop
 
+from ._check import named_modules_of, parameters_of
+
 # torch's own table has no row for the processor's kernel of attention.
 FORMULAS = {**flop_registry, torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: sdpa_flop}
 MANY = 24  # modules that one tensor may come from; beyond, the first ones are kept
@@ -49,7 +51,7 @@ class Watch:
 
     def __init__(self, model: nn.Module):
         self.paths: dict[nn.Module, str] = {}
-        for path, module in model.named_modules():
+        for path, module in named_modules_of(model):
             self.paths.setdefault(module, path)
         self.seen: dict[str, Seen] = {}
         self.flow: dict[tuple[str, str], list[int]] = {}
@@ -131,7 +133,7 @@ def _by_input(module: nn.Module, given: torch.Tensor, output: torch.Tensor) -> f
 def _by_steps(module: nn.Module, given: torch.Tensor, output: Any) -> float:
     """Recurrent layers: every matrix once for each step of each sequence. Their operators have no formula in torch."""
     steps = given.numel() / given.shape[-1] if given.numel() else 0.0
-    return float(steps * sum(weight.numel() for weight in module.parameters() if weight.dim() == 2))
+    return float(steps * sum(weight.numel() for weight in parameters_of(module) if weight.dim() == 2))
 
 
 def _nothing(module: nn.Module, given: torch.Tensor, output: Any) -> float:

@@ -62,10 +62,12 @@ def parts_of_many(model: torch.nn.Module) -> Iterator[tuple[str, Any, str]]:
     """Modules that work together with other processes: name, module, and what shows it. They hold a process group, or
     are of a class of torch.distributed: nothing of it runs alone."""
     import torch
+
+    from ._check import named_modules_of
     if not torch.distributed.is_available():
         return
     groups = (torch.distributed.ProcessGroup, torch.distributed.device_mesh.DeviceMesh)
-    for name, part in model.named_modules():
+    for name, part in named_modules_of(model):
         held = next((key for key, value in vars(part).items() if isinstance(value, groups)), None) or next(
             (c.__qualname__ for c in type(part).__mro__ if c.__module__.startswith("torch.distributed.")), None)
         if held is not None:

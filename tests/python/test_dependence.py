@@ -136,6 +136,7 @@ SOURCES: dict[str, tuple[str, list[tuple[Any, Any]]]] = {
     "flag": ("given", [(X, n) for n in (True, 3, 2, 0, None, "a", False)]),
     "dict": ("given['n']", [(X, {"n": n}) for n in (3, 4, 5, 1, 2.5, True)]),
     "list": ("given[0]", [(X, [n, 9]) for n in (3, 4, 5, 1, 2.5, True)]),
+    "tuple": ("given[0]", [(X, (n, 9)) for n in (3, 4, 5, 1, 2.5, True)]),
     "object": ("given.n", []),  # of a class that the test's file has
     "dtype": ("x.element_size()", [(X, 0), (X.double(), 0), (X.half(), 0)]),
     "dtype_name": ("len(str(getattr(x, 'dtype')))", [(X, 0), (X.to(torch.complex64), 0), (X.half(), 0)]),

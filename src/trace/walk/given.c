@@ -4,6 +4,8 @@
 
 #pragma GCC diagnostic error "-Wswitch-enum" /* each kind of value has its rule */
 
+enum { DEEPEST = 6 }; /* tuples in tuples that are looked into; what lies deeper may hold anything */
+
 typedef enum given_form {
     GIVEN_SHOWS,     /* tensors and modules: they are never folded */
     GIVEN_NUMBER,    /* data, as tensors are */
@@ -12,6 +14,16 @@ typedef enum given_form {
     GIVEN_OBJECT,    /* what is read off it depends on the caller (pel_is_content_of_given) */
     GIVEN_UNKNOWN,   /* whatever comes of it depends on the caller */
 } given_form;
+
+/* A number in it, at any depth: a size, or a node of a tree. */
+static bool holds_number(const pel_log *log, const pel_value *value, int depth) {
+    for (uint32_t i = 0; i < value->n; i++) {
+        const pel_value *item = pel_value_at(log, value->items[i]);
+        if (pel_value_is_number(item)) return true;
+        if (item->kind == PEL_V_TUPLE && (depth == 0 || holds_number(log, item, depth - 1))) return true;
+    }
+    return false;
+}
 
 /* A value that is wrongly PLAIN would be folded although another call brings something else, so doubt counts as
  * UNKNOWN. What can change in place is a container, even where its items are plain. */
@@ -26,7 +38,7 @@ static given_form form_of_given(const pel_synth *s, pel_id id) {
     case PEL_V_LIBRARY:
     case PEL_V_CLASS:
     case PEL_V_LITERAL: return plain ? GIVEN_PLAIN : GIVEN_UNKNOWN;
-    case PEL_V_TUPLE:
+    case PEL_V_TUPLE: return plain && !holds_number(s->log, value, DEEPEST) ? GIVEN_PLAIN : GIVEN_CONTAINER;
     case PEL_V_FROZENSET: return plain ? GIVEN_PLAIN : GIVEN_CONTAINER;
     case PEL_V_SIZE:
     case PEL_V_LIST:
