@@ -1011,8 +1011,10 @@ def given_to(call: dict[str, Any], classes: dict[str, Any], results: list[Any]) 
 
 def judge_changed(row: dict[str, Any], raises: bool) -> None:
     """Where the caller gives another value than was recorded, an assertion is an answer, and so is a parameter that
-    can't be left out. Where the original raises, so must the skeleton; which error doesn't matter."""
-    missing = row["line"] is None and "missing" in row["detail"] and "argument" in row["detail"]
+    can't be left out, or that the signature does not have. Where the original raises, so must the skeleton; which error
+    doesn't matter."""
+    missing = row["line"] is None and "argument" in row["detail"] and any(
+        word in row["detail"] for word in ("missing", "unexpected keyword", "positional arguments but"))
     if raises:
         if row["status"] == "failed" and row["silent"]:
             row.update(status="lenient", silent=False)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 BUDGET = 240.0  # seconds of this process for builds; then the fields that are left stay numbers
 MAX_FIELDS = 32
+TEXTS = 2  # skeletons of one field's builds: where two are another program, more are, too
 ROUNDS = 10  # of writing and judging
 TOGETHER = 2  # configurations with several fields changed that must be equal
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
@@ -275,10 +276,12 @@ class Fitting:
         """A build with this field changed, of which the same program is written."""
         value = self.family.fields[name]
         why = "the model can't be built and run with another value"
+        written = 0
         for step in steps(value):
-            found = self._build({name: step})
+            found = self._build({name: step}) if written < TEXTS else None
             if found is None:
                 continue
+            written += 1
             text = self._text(*found)
             if text is None:
                 why = "no skeleton could be made with another value"
@@ -293,17 +296,10 @@ class Fitting:
             return
         self.outcome.dropped[name] = why
 
-    def _tear(self) -> None:
-        """A list is a field with all its items, or not at all."""
-        torn = {name.partition("[")[0] for name in self.outcome.dropped if "[" in name}
-        for name in self.family.fields:
-            if "[" in name and name.partition("[")[0] in torn:
-                self.outcome.dropped.setdefault(name, "other items of the list can't change")
-
     def _join(self) -> Joined:
-        self._tear()
         kept = {n: v for n, v in self.base.values.items() if n not in self.outcome.dropped}
-        base = Build(kept, self.base.text)
+        # Of a list, items that can't change stay what they are.
+        base = Build(kept, self.base.text, {n: v for n, v in self.base.values.items() if "[" in n})
         builds = [Build({n: b.values[n] for n in kept}, b.text) for b in self.builds
                   if all(b.values[n] == self.base.values[n] for n in b.values if n not in kept)]
         hopeful = join(base, builds, self.made.root, strict=False)

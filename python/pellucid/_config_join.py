@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import math
 import re
 import sys
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union, cast
 
 from ._config_fit import CFG, Expression, Fitter, Number, POWER, Vector
+from ._config_names import fields_read, properties, with_names
 
 Step = Union[str, int]
 Path = tuple[Step, ...]
@@ -35,10 +37,12 @@ class Broken(Exception):
 
 @dataclass
 class Build:
-    """A model in another size: what the fields were, and its skeleton."""
+    """A model in another size: what the fields were, and its skeleton. fixed: items of lists that did not change in any
+    build, beside others that did."""
 
     values: dict[str, Number]
     text: str
+    fixed: dict[str, Number] = field(default_factory=dict)
 
 
 @dataclass
@@ -363,7 +367,7 @@ def join(base: Build, builds: Sequence[Build], root: str, strict: bool = True) -
     """One text for all. Builds in which one field alone was changed say what it moves; the others must agree. Not
     strict: more builds will follow, and what these leave open is not lost yet."""
     for build in builds:
-        base = Build(base.values, rolled(base.text, ast.parse(build.text)))
+        base = Build(base.values, rolled(base.text, ast.parse(build.text)), base.fixed)
     tree = ast.parse(base.text)
     singles: dict[str, tuple[Build, Comparison]] = {}
     others: list[tuple[Build, Comparison]] = []
@@ -395,8 +399,6 @@ def join(base: Build, builds: Sequence[Build], root: str, strict: bool = True) -
         if not why:
             why = names.obstacles(holes)
         if not why:
-            why = _torn(kept, base.values)
-        if not why:
             try:
                 return _written(base, tree, kept, dropped, holes, names, root)
             except (Broken, SyntaxError, AssertionError) as fault:
@@ -404,13 +406,6 @@ def join(base: Build, builds: Sequence[Build], root: str, strict: bool = True) -
         dropped.update(why)
         kept = [name for name in kept if name not in dropped]
     return Joined(base.text, {}, dropped)
-
-
-def _torn(kept: Sequence[str], values: Values) -> dict[str, str]:
-    """A list is a field with all its items, or not at all."""
-    lists = {name.partition("[")[0] for name in values if "[" in name}
-    torn = {l for l in lists if any(n.startswith(l + "[") and n not in kept for n in values)}
-    return {name: "other items of the list can't change" for name in kept if name.partition("[")[0] in torn}
 
 
 def _fitted(base: Build, tree: ast.Module, kept: Sequence[str], singles: Mapping[str, tuple[Build, Comparison]],
@@ -614,6 +609,7 @@ LOOSE = (ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Assign, ast.Return, ast
 def _written(base: Build, tree: ast.Module, kept: Sequence[str], dropped: dict[str, str], holes: list[Hole],
              names: Names, root: str) -> Joined:
     needs = names.needing(holes)
+    named = with_names(holes, tree, {name.partition("[")[0] for name in base.values} | base.fixed.keys())
     cfg = next(n for n in ("cfg", "config", "sizes", "cfg_") if n not in names.every)
     config = next(n for n in ("Config", "ModelConfig", "Config_") if n not in names.every)
     editor = Editor(base.text)
@@ -639,16 +635,17 @@ def _written(base: Build, tree: ast.Module, kept: Sequence[str], dropped: dict[s
         _take(editor, names.owners[name], cfg, name in stored, f"={config}()" if name == root else "",
               bool(names.owners[name].bases & needs.keys()))
     values = {name: base.values[name] for name in kept}
-    text = _with_config(editor.result(), config_class(values, config), "math." in "".join(_shown(h) for h in holes))
+    definition = "\n".join([config_class(values, config, {**base.fixed, **base.values}), *properties(named)])
+    text = _with_config(editor.result(), definition, "math." in "".join(map(_shown, holes)))
     text = laid_out(text)
-    check(text, config, cfg, values)
+    check(text, config, cfg, values, named)
     return Joined(text, values, dropped, holes, config)
 
 
-def check(text: str, config: str, cfg: str, values: Values) -> None:
+def check(text: str, config: str, cfg: str, values: Values, named: dict[str, str]) -> None:
     """Each function that reads the configuration gets it, each field that is read exists, and each field is read."""
-    wanted = {name.partition("[")[0] for name in values}
-    read: set[str] = set()
+    wanted = {name.partition("[")[0] for name in values} | named.keys()
+    read = fields_read(named)
     for top in ast.parse(text).body:
         for _, part in _parts(top) if isinstance(top, (ast.ClassDef, ast.FunctionDef)) else ():
             own = {a.arg for n in ast.walk(part) if isinstance(n, ast.FunctionDef) for a in n.args.args}
@@ -755,13 +752,14 @@ def _take(editor: Editor, owner: Owner, cfg: str, stored: bool, default: str, ha
     editor.replace(position, position, cfg + (", " if some else ""))
 
 
-def config_class(values: Values, name: str) -> str:
-    """The dataclass. Lists have all their items, and no other number of them."""
+def config_class(values: Values, name: str, known: Values) -> str:
+    """The dataclass. Lists have all their items (`known` has those, too, that can't change), and no other number of
+    them."""
     lines = ["@dataclass(frozen=True)", f"class {name}:"]
     lists: dict[str, list[Number]] = {}
-    for key, value in values.items():
-        if "[" in key:
-            lists.setdefault(key.partition("[")[0], []).append(value)
+    for plain in dict.fromkeys(key.partition("[")[0] for key in values if "[" in key):
+        lists[plain] = [known[key] for key in itertools.takewhile(known.__contains__, (
+            f"{plain}[{i}]" for i in itertools.count()))]
     said = set()
     for key, value in values.items():
         plain = key.partition("[")[0]
@@ -775,6 +773,8 @@ def config_class(values: Values, name: str) -> str:
     if lists:
         lines += ["", "    def __post_init__(self):"]
         lines += [f"        assert len(self.{n}) == {len(v)}, \"{n} has {len(v)} items\"" for n, v in lists.items()]
+        lines += [f"        assert self.{n}[{i}] == {item!r}, \"{n}[{i}] can't change\"" for n, v in lists.items()
+                  for i, item in enumerate(v) if f"{n}[{i}]" not in values]
     return "\n".join(lines)
 
 
@@ -827,7 +827,8 @@ def resized(source: str, config: str, values: Values) -> str:
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
             name = statement.target.id
-            items = [values[f"{name}[{i}]"] for i in range(len(values)) if f"{name}[{i}]" in values]
+            items = list(ast.literal_eval(statement.value)) if isinstance(statement.value, ast.Tuple) else []
+            items = [values.get(f"{name}[{i}]", item) for i, item in enumerate(items)]
             if items or name in values:
                 text = repr(tuple(items)) if items else repr(values[name])
                 editor.replace(editor.start(statement.value), editor.end(statement.value), text)

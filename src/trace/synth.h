@@ -45,6 +45,7 @@ typedef struct pel_param {
     const struct pel_group *of;     /* the wrapper that took it and whose calls know it; NULL: the function itself */
     bool unread;                    /* nothing reads it */
     bool dead;                      /* and so it goes */
+    bool required;                  /* of the root: its default is not written, every call gave it */
 } pel_param;
 
 /* What kind of function it is, and who calls it. */

@@ -361,13 +361,19 @@ def test_what_the_header_says_is_of_the_text_with_the_config(source, monkeypatch
 
 
 def test_lists_have_all_their_items():
-    text = config_class({"depths[0]": 2, "depths[1]": 3, "width": 8}, "Config")
+    values = {"depths[0]": 2, "depths[1]": 3, "width": 8, "dims[1]": 32}
+    text = config_class(values, "Config", {**values, "dims[0]": 16, "dims[2]": 64})
     space: dict[str, object] = {}
     exec("from dataclasses import dataclass\n" + text, space)
     config = space["Config"]
     assert config().depths == (2, 3)  # type: ignore[operator]
     with pytest.raises(AssertionError, match="2 items"):
         config(depths=(1, 2, 3))  # type: ignore[operator]
+    assert config(dims=(16, 48, 64)).dims == (16, 48, 64)  # type: ignore[operator]
+    with pytest.raises(AssertionError, match=r"dims\[0\] can't change"):
+        config(dims=(8, 32, 64))  # type: ignore[operator]
+    other = resized(text, "Config", {"dims[1]": 48, "width": 4})
+    assert "dims: tuple = (16, 48, 64)" in other and "width: int = 4" in other
 
 
 def test_program(source, tmp_path):

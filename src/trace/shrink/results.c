@@ -154,7 +154,7 @@ typedef struct returning {
     const pel_node *dict;        /* the first of the dicts that are returned */
     uint32_t first;              /* of a record: the field that [0] is */
     bool fine;
-    uint64_t kept;
+    uint64_t kept, nones; /* nones: wanted, and always None */
     bool cut;
 } returning;
 
@@ -303,7 +303,9 @@ static uint32_t part_wanted(const returning *r, const part_read *read) {
 static void cut_read(const returning *r, const part_read *read) {
     pel_node *node = *read->slot;
     uint32_t part = part_wanted(r, read);
-    if (count(r->kept) == 1)
+    if (r->nones >> part & 1)
+        *read->slot = pel_make_none(r->s->ctx);
+    else if (count(r->kept) == 1)
         *read->slot = owner_of(node);
     else if (r->record)
         *read->slot = pel_make_name(r->s->ctx, r->record->fields.at[part], PEL_Load);
@@ -342,9 +344,54 @@ static bool can_name_fields(const wants *u, const returning *r) {
     return true;
 }
 
+/* Fields of a record that no return gives: whoever reads them gets None. */
+static void see_given_fields(void *arg, pel_node **slot) {
+    returning *r = arg;
+    if ((*slot)->kind == PEL_FunctionDef || (*slot)->kind == PEL_Lambda) return;
+    for (uint32_t i = 0; (*slot)->kind == PEL_Return && i < r->n_parts; i++) {
+        const pel_node *part = part_of(r, (*slot)->Return.value, i);
+        if (part && !pel_is_none(part)) r->nones &= ~((uint64_t)1 << i);
+    }
+    if (pel_kinds[(*slot)->kind].class == PEL_STMT || (*slot)->kind == PEL_ExceptHandler)
+        pel_each_child(*slot, see_given_fields, r);
+}
+
+static void find_nones(const pel_group *group, returning *r) {
+    if (!r->record) return;
+    r->nones = r->kept;
+    for (uint32_t k = 0; k < group->body.n; k++) see_given_fields(r, &group->body.at[k]);
+    r->kept &= ~r->nones;
+}
+
+static bool is_none_by_default(const pel_log *log, const pel_log_class *record, pel_name field) {
+    for (uint32_t i = 0; i < record->n_constants; i++) {
+        if (record->constants[i].name != field) continue;
+        const pel_value *value = pel_value_at(log, record->constants[i].value);
+        return value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE;
+    }
+    return false;
+}
+
+/* Output(result=x, past=None)  ->  Output(result=x), where None is what the author's class gives it. */
+static void leave_out_nones(void *arg, pel_node **slot) {
+    pel_synth *s = arg;
+    pel_node *call = *slot;
+    const pel_log_class *record = record_made(s, call);
+    uint32_t n = 0;
+    for (uint32_t i = 0; record && i < call->Call.keywords.n; i++) {
+        pel_node *keyword = call->Call.keywords.at[i];
+        bool is_said =
+            !pel_is_none(keyword->keyword.value) || !is_none_by_default(s->log, record, keyword->keyword.arg);
+        if (is_said) call->Call.keywords.at[n++] = keyword;
+    }
+    if (record) call->Call.keywords.n = n;
+    pel_each_child(call, leave_out_nones, s);
+}
+
 static bool cut_results(pel_synth *s, pel_group *group, const wants *u) {
     returning r = returned_by(s, group);
     r.kept = r.fine ? wanted_parts(u, &r) : 0;
+    find_nones(group, &r);
     if (!r.kept) return false;
     bool is_one = count(r.kept) == 1;
     if (r.dict && !is_one) return false;
@@ -355,6 +402,8 @@ static bool cut_results(pel_synth *s, pel_group *group, const wants *u) {
     cut_returns(group, &r);
     for (uint32_t k = 0; k < u->assigns.n; k++) cut_assign(&r, u->assigns.at[k].assign);
     for (uint32_t k = 0; k < u->reads.n; k++) cut_read(&r, &u->reads.at[k]);
+    for (uint32_t k = 0; r.nones && k < u->reads.n; k++)
+        for (uint32_t i = 0; i < u->reads.at[k].in->body.n; i++) leave_out_nones(s, &u->reads.at[k].in->body.at[i]);
     return true;
 }
 

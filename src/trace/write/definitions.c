@@ -246,7 +246,10 @@ static void write_functions(pel_synth *s, const pel_reach *r) {
         if (r->seen[i]) {
             pel_keep_rest(s, s->groups.at[i]);
             pel_keep_star(s, s->groups.at[i]);
-            if (s->groups.at[i]->is.root) pel_give_back_names(s, s->groups.at[i]);
+            if (s->groups.at[i]->is.root) {
+                pel_give_back_names(s, s->groups.at[i]);
+                pel_cut_root(s, s->groups.at[i]);
+            }
         }
     pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)

@@ -112,8 +112,11 @@ static void reach_names(void *arg, pel_node **slot) {
     pel_each_child(*slot, reach_names, w);
 }
 
+/* A constructor comes first, from whichever class and file it is. */
 static int compare_methods(const void *a, const void *b) {
     const pel_program_function *x = *(pel_program_function *const *)a, *y = *(pel_program_function *const *)b;
+    bool makes_x = pel_name_is(x->name, "__init__"), makes_y = pel_name_is(y->name, "__init__");
+    if (makes_x != makes_y) return makes_x ? -1 : 1;
     uint32_t line_x = x->def->lineno, line_y = y->def->lineno;
     if (line_x != line_y) return line_x < line_y ? -1 : 1;
     return pel_str_cmp(pel_name_str(x->name), pel_name_str(y->name));
@@ -373,7 +376,27 @@ static void put_versions(const pel_log *log, pel_buf *out) {
     }
 }
 
-static void put_header(const pel_program *program, pel_buf *out) {
+/* nn.Parameter(torch.empty(...)) */
+static void look_for_unfilled(void *arg, pel_node **slot) {
+    bool *found = arg;
+    const pel_node *node = *slot;
+    if (!node || *found) return;
+    if (node->kind == PEL_Call && node->Call.args.n && node->Call.args.at[0]->kind == PEL_Call) {
+        const pel_node *outer = node->Call.func, *inner = node->Call.args.at[0]->Call.func;
+        *found = outer->kind == PEL_Attribute && pel_name_is(outer->Attribute.attr, "Parameter") &&
+                 inner->kind == PEL_Attribute && pel_name_is(inner->Attribute.attr, "empty");
+    }
+    if (!*found) pel_each_child(*slot, look_for_unfilled, found);
+}
+
+/* The author's initialisation is not written: who trains from the beginning must know. */
+static void put_unfilled(pel_nodes body, pel_buf *out) {
+    bool found = false;
+    for (uint32_t i = 0; i < body.n; i++) look_for_unfilled(&found, &body.at[i]);
+    if (found) pel_put_c(out, "# Parameters of torch.empty have no values before weights are loaded.\n");
+}
+
+static void put_header(const pel_program *program, pel_nodes body, pel_buf *out) {
     const pel_log *log = program->log;
     pel_putf(out, "# %s of %.*s, made by pellucid", program->only_construction ? "The constructors" : "A skeleton",
              PEL_FMT(log->origin.len ? log->origin : pel_name_str(program->root)));
@@ -381,6 +404,7 @@ static void put_header(const pel_program *program, pel_buf *out) {
     pel_put_c(out, log->from_source ? " from source alone: not executed, not verified.\n" : ".\n");
     for (uint32_t i = 0; i < log->assumed.n; i++) pel_putf(out, "# Assumed: %.*s\n", PEL_FMT(log->assumed.at[i]));
     pel_putf(out, "# Use: model = %s(); model.load_state_dict(original.state_dict())\n", program->root->text);
+    put_unfilled(body, out);
     if (!log->from_source) pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
     if (program->embedded.n)
         pel_putf(out, "# %u constant tensor%s without a formula stand%s at the end of the file.\n", program->embedded.n,
@@ -409,7 +433,7 @@ void pel_write_file(pel_ctx *ctx, pel_program *program) {
     module->Module.body = w.body;
     pel_ast_check(ctx, module); /* a hole in the tree is a refusal, not a crash of the printer */
     const pel_print_options options = { .width = 120, .version = 10 };
-    put_header(program, out);
+    put_header(program, w.body, out);
     put_imports(&w, &options, out);
     pel_put_byte(out, '\n');
     pel_print_body(ctx, w.body, 0, &options, out);

@@ -2,7 +2,7 @@
 #include "trace/shrink/link.h"
 
 /* What a call of the model gave for a parameter, whatever a decorator made of it; 0: nothing. */
-static pel_id given_in(const pel_log_run *run, const pel_param *param, uint32_t p) {
+pel_id pel_given_in(const pel_log_run *run, const pel_param *param, uint32_t p) {
     pel_name name = param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
     for (uint32_t i = 0; i < run->n_kwargs; i++)
         if (run->kwargs[i].name == name) return run->kwargs[i].value;
@@ -17,7 +17,7 @@ static pel_node *value_given(pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_group *taker = param->of ? param->of : root;
     pel_id first = pel_argument(log, taker->lanes[0], param);
     uint32_t n_given = 0;
-    for (uint32_t r = 0; r < log->runs.n; r++) n_given += given_in(&log->runs.at[r], param, p) != 0;
+    for (uint32_t r = 0; r < log->runs.n; r++) n_given += pel_given_in(&log->runs.at[r], param, p) != 0;
     if (!n_given && param->fallback && param->kind == PEL_PARAM_PLAIN) return pel_default_text(s, root, p);
     for (uint32_t i = 0; i < taker->n_lanes; i++) {
         pel_id value = pel_argument(log, taker->lanes[i], param);
@@ -31,6 +31,8 @@ static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     return value ? pel_is_as_recorded(s, pel_make_name(s->ctx, root->params[p].name, PEL_Load), value) : NULL;
 }
 
+bool pel_is_asserted(pel_synth *s, const pel_group *root, uint32_t p) { return value_given(s, root, p) != NULL; }
+
 static pel_node *all_of(pel_ctx *ctx, pel_nodes tests) {
     return tests.n == 1 ? tests.at[0] : pel_make_boolop(ctx, PEL_And, tests);
 }
@@ -40,7 +42,7 @@ static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *mes
 }
 
 /* Whether a caller may leave something out that every recorded call gave: it is None then. */
-static bool may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p) {
+bool pel_may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
     const pel_node *fallback = param->author_default ? param->author_default : param->fallback;
     if (!fallback || param->unread || param->of) return false;
@@ -244,7 +246,7 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     for (uint32_t p = 1; p < root->n_params; p++) {
         const pel_param *param = &root->params[p];
         bool is_asked = s->asked.there && !s->asked.tensors && is_tensor_given(s, root, p);
-        if (!param->dead && (is_asked || may_be_left_out(s, root, p)))
+        if (!param->dead && (is_asked || pel_may_be_left_out(s, root, p)) && !pel_raises_without(s, root, p))
             pel_nodes_push(s->ctx, &tests, is_there(s->ctx, param->name));
         if (param->dead || (!param->unread && is_data(s, root, param))) continue;
         pel_node *test = as_recorded(s, root, p);

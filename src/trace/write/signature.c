@@ -137,7 +137,8 @@ pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active
             continue;
         }
         bool is_gone = param->dead || (group->rest && param->forwarded);
-        if (!is_gone && !(param->fallback && (open || left[first_default - 1]))) break;
+        bool has_default = param->fallback && !param->required;
+        if (!is_gone && !(has_default && (open || left[first_default - 1]))) break;
         first_default--;
     }
     for (uint32_t p = 0; p < group->n_params; p++) {
