@@ -1,7 +1,7 @@
 /* Chat templates: any bytes are judged, and judging them ends. */
 #include "fuzz_reader.h"
 
-#include "load/template.h"
+#include "load/audit/template.h"
 
 static void read_all(pel_ctx *ctx, void *arg) {
     pel_findings findings = { 0 };

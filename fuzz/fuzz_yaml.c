@@ -2,7 +2,7 @@
 #include "fuzz_reader.h"
 
 #include "interp/vm.h"
-#include "interp/yaml.h"
+#include "interp/native/yaml.h"
 #include "load/load.h"
 
 static void read_all(pel_ctx *ctx, void *arg) {

@@ -7,7 +7,7 @@
 #include "bytecode/dis.h"
 #include "decompile/decompile.h"
 #include "decompile/line_map.h"
-#include "load/audit.h"
+#include "load/audit/audit.h"
 #include "load/content.h"
 #include "python/parse.h"
 #include "python/print.h"

@@ -1,8 +1,8 @@
 /* pellucid.h: audits. */
 #include "api.h"
 
-#include "load/audit_report.h"
-#include "load/baseline.h"
+#include "load/audit/audit_report.h"
+#include "load/audit/baseline.h"
 
 static pel_str str_of(pel_text text) { return (pel_str){ text.ptr ? text.ptr : "", text.len }; }
 static pel_text text_of(pel_str s) { return (pel_text){ s.ptr, s.len }; }

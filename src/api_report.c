@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "interp/scan.h"
-#include "load/audit_report.h"
+#include "load/audit/audit_report.h"
 #include "pellucid.h"
 
 static const pel_rule rules[] = {

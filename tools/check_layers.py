@@ -35,22 +35,27 @@ ALLOWED: dict[str, set[str]] = {
 }
 
 
-# The rooms of src/trace, in the order in which data flows: a room may include itself, those before it, and the two
-# headers that all share (program.h, synth.h).
-TRACE_ROOMS = ["log", "depends", "walk", "lines", "shrink", "build", "write"]
+# The rooms of large folders, in the order in which data flows: a room may include itself, those before it, and the
+# headers that lie beside the rooms and are shared by all.
+ROOMS = {
+    "interp": ["code", "values", "machine", "native", "record", "scan"],
+    "load": ["audit", "formats"],
+    "trace": ["log", "depends", "walk", "lines", "shrink", "build", "write"],
+}
 
 
 def wrong_room(path: pathlib.Path, include: str | None) -> str | None:
-    """Why a file of src/trace may not include a header of another room; None: it may."""
+    """Why a file may not include a header of another room of its folder; None: it may."""
     parts = path.relative_to(ROOT).parts
     target = (include or "").split("/")
-    if parts[:2] != ("src", "trace") or len(target) != 3 or target[0] != "trace":
+    rooms = ROOMS.get(parts[1]) if parts[0] == "src" else None
+    if not rooms or len(target) != 3 or target[0] != parts[1]:
         return None
-    if target[1] not in TRACE_ROOMS:
-        return f"src/trace has no room {target[1]}"
+    if target[1] not in rooms:
+        return f"src/{parts[1]} has no room {target[1]}"
     if len(parts) == 3:
-        return None  # a shared header, or the driver of the passes
-    if TRACE_ROOMS.index(parts[2]) < TRACE_ROOMS.index(target[1]):
+        return None  # a shared header, or what drives the rooms
+    if rooms.index(parts[2]) < rooms.index(target[1]):
         return f"{parts[2]} comes before {target[1]}"
     return None
 

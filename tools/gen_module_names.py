@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names that modules with everyday names have -> src/load/module_names.inc, for the audit of configs.
+"""Names that modules with everyday names have -> src/load/audit/module_names.inc, for the audit of configs.
 
     python tools/gen_module_names.py [PYTHON ...]     more Pythons, whose names are added
 
@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "load" / "module_names.inc"
+OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "load" / "audit" / "module_names.inc"
 MODULES = ("code", "commands", "http", "pipes", "platform", "profile", "signal", "site", "test", "trace")
 ASK = """
 import importlib, pkgutil, sys

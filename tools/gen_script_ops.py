@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torch's own schemas -> src/load/script_ops.inc: the operators that only compute, for TorchScript and torch.export.
+"""torch's own schemas -> src/load/audit/script_ops.inc: the operators that only compute, in TorchScript and torch.export.
 
     python tools/gen_script_ops.py [--check]
 
@@ -16,7 +16,7 @@ import sys
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OUT = ROOT / "src" / "load" / "script_ops.inc"
+OUT = ROOT / "src" / "load" / "audit" / "script_ops.inc"
 
 SPACES = """aten prim prims quantized _quantized sparse mkldnn onednn mkldnn_prepacked prepacked profiler""".split()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Public names of modules that only compute -> src/load/source_computes.inc, for the audit of source.
+"""Public names of modules that only compute -> src/load/audit/source_computes.inc, for the audit of source.
 
     python tools/gen_source_names.py [--check]
 
@@ -14,7 +14,7 @@ import sys
 import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OUT = ROOT / "src" / "load" / "source_computes.inc"
+OUT = ROOT / "src" / "load" / "audit" / "source_computes.inc"
 
 MODULES = """math cmath typing dataclasses collections collections.abc functools itertools operator enum abc
 copy numbers

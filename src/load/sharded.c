@@ -1,7 +1,7 @@
 /* Models in several files, by the index that lists them; and model trees that --json wrote. */
 #include "base/json_read.h"
 #include "load/load.h"
-#include "load/template.h"
+#include "load/audit/template.h"
 
 bool pel_is_json(pel_str bytes) {
     size_t i = 0;

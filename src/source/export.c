@@ -1,6 +1,6 @@
 /* A torch.export archive: its JSON becomes steps, each with the modules whose call it belongs to. */
 #include "base/json_read.h"
-#include "load/torch_ops.h"
+#include "load/audit/torch_ops.h"
 #include "source/export.h"
 
 #define MAX_JSON ((uint64_t)256 << 20)

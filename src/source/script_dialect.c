@@ -2,7 +2,7 @@
  * without branches becomes one call a line, so that loops and modules of torch.nn are found in it. */
 #include "source/script.h"
 
-#include "load/torch_ops.h"
+#include "load/audit/torch_ops.h"
 
 #define MAX_DEPTH 200
 

@@ -1,6 +1,6 @@
 /* The author's own functions, which a scripted archive keeps for messages: code/NAME.py.debug_pkl has a table of
  * strings, and for each range of the code the numbers of those that make up the function it was compiled from. */
-#include "load/source_effects.h"
+#include "load/audit/source_effects.h"
 #include "source/script.h"
 
 #define MOST_LINES 2000

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "io/bytes.h"
-#include "load/torch_objects.h"
+#include "load/formats/torch_objects.h"
 
 #define MAX_DEPTH 20
 #define MOST_ITEMS 4096

@@ -30,7 +30,7 @@ def embedded(folder: pathlib.Path) -> list[str]:
     tables = [("interp/stubs.h", "pel_stubs", "interp/lib/",
                sorted([*glob.glob(str(ROOT / "src/interp/lib/**/*.py"), recursive=True),
                        str(ROOT / "src/interp/lib/symbols.txt")])),
-              ("load/effects.h", "pel_effects_tables", "data/effects/",
+              ("load/audit/effects.h", "pel_effects_tables", "data/effects/",
                sorted(set(glob.glob(str(ROOT / "data/effects/*.txt"))) - {str(ROOT / "data/effects/natives.txt")})),
               ("show/page.h", "pel_pages", "show/", [str(ROOT / "src" / "show" / "page.html")])]
     made = []

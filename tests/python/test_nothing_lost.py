@@ -144,7 +144,7 @@ class TestOnnx:
 
     @pytest.mark.parametrize(("dtype", "bits"), [(21, 4), (25, 2), (27, 6), (28, 6), (24, 8)])
     def test_numbers_of_few_bits(self, pellucid, tmp_path: pathlib.Path, dtype: int, bits: int) -> None:
-        """int32_data holds pairs of four bits, fours of two, and single ones of six, as onnx.helper.make_tensor does."""
+        """int32_data has pairs of four bits, fours of two, and single ones of six, as onnx.helper.make_tensor does."""
         n = 15
         each = 1 if bits in (6, 8) else 8 // bits
         ints = [1] * -(-n // each)
