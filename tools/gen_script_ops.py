@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torch's own schemas -> src/load/audit/script_ops.inc: the operators that only compute, in TorchScript and torch.export.
+"""Schemas of torch -> src/load/audit/script_ops.inc: the operators that only compute, in TorchScript and torch.export.
 
     python tools/gen_script_ops.py [--check]
 
