@@ -37,7 +37,9 @@ static void read_known(pel_ctx *ctx, void *arg) {
     }
 }
 
-static const char *const remark_kinds[] = { [PEL_REMARK_FALLBACK] = "fallback", [PEL_REMARK_REFUSED] = "refused" };
+static const char *const remark_kinds[] = {
+    [PEL_REMARK_FALLBACK] = "fallback", [PEL_REMARK_REFUSED] = "refused", [PEL_REMARK_STEP] = "step"
+};
 
 static PyObject *str_of(pel_str s) {
     return PyUnicode_DecodeUTF8(s.ptr ? s.ptr : "", (Py_ssize_t)s.len, "surrogatepass");

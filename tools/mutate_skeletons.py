@@ -42,9 +42,10 @@ import torch
 
 from pellucid import _check, _inputs, _prove, _values
 from pellucid._given import given
-from pellucid._skeleton import Workshop
+from pellucid._skeleton import finish
 from pellucid._verdict import Report
 from pellucid._verify import verify
+from pellucid._workshop import Workshop
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds for the referee: a mutant may never end
@@ -153,7 +154,7 @@ class Subject:
         self.work.__enter__()
         self.work.record_given(self.inputs)
         self.work.record_more(None)
-        self.made = self.work.finish("full")
+        self.made = finish(self.work, "full")
         self.own = self.proof(self.made.module())
         return self
 

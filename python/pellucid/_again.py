@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ._contract import read_contract
 from ._given import given
-from ._skeleton import SkeletonError, _readable, _workshop
+from ._refusals import SkeletonError, readable
 from ._verdict import Check, Report
 from ._verify import verify as referee
+from ._workshop import workshop_for
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +41,7 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
     contract = read_contract(source)
     root = root or (contract["root"] if contract else _last_class(source))
     device = "meta" if contract is not None and contract.get("verify") == "structure" else None
-    work = _workshop(device)(_readable(model, inputs, device), module, (), "", progress or (lambda text: None))
+    work = workshop_for(device)(readable(model, inputs, device), module, (), "", progress or (lambda text: None))
     work.full = full if full is not None else contract is not None and contract.get("verify") == "full"
     work.records = False
     with work:
@@ -50,7 +51,7 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
         _traced.asked_again(work, contract)
         work.progress("verifying")
         work.state.restore()
-        devices = work._devices(source)
+        devices = work.devices(source)
         report = work.report
         found = (work.verified(source, root, _packages(source)) if device
                  else referee(work.model, source, root, work.sequences, _packages(source)))

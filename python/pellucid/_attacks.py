@@ -20,7 +20,7 @@ from . import _check, _values, _inputs
 from ._verdict import Check
 
 if TYPE_CHECKING:
-    from ._skeleton import Workshop
+    from ._workshop import Workshop
 
 GIVEN = 8  # values that the caller gives and that are changed, each once, by default
 GIVEN_SECONDS = 2.0  # for these, by default
@@ -48,7 +48,7 @@ def skip(work: Workshop, name: str, why: str) -> None:
 
 def vary_given(work: Workshop, full: bool) -> None:
     """Every number, flag and text that the caller gives is changed once: the skeleton gives the same, or raises."""
-    from ._skeleton import Call
+    from ._workshop import Call
     tried, left = 0, []
     end = time.perf_counter() + GIVEN_SECONDS
     given = work.recorded[0].inputs
@@ -64,7 +64,7 @@ def vary_given(work: Workshop, full: bool) -> None:
             call = Call(name, _values.with_value(given, change.path, change.new), False)
             with contextlib.redirect_stderr(io.StringIO()):
                 try:
-                    rows.append((change, call, work._play(call, name, changed=True, what=change.text)))
+                    rows.append((change, call, work.play(call, name, changed=True, what=change.text)))
                 except Exception:  # inputs that can't be copied or described
                     continue
             if not rows[-1][2].get("raises"):
@@ -101,7 +101,7 @@ def _is_large(work: Workshop) -> bool:
 def _prepared(work: Workshop, name: str, steps: list[tuple[Any, ...]], inputs: Any, grad: bool) -> None:
     """A run after some steps, which are taken back afterwards: on the model itself, for copies of models whose closures
     hold the model are no copies."""
-    from ._skeleton import Call
+    from ._workshop import Call
     if _is_large(work):
         return skip(work, name, "the model is large")
     if any(isinstance(m, torch.jit.ScriptModule) for m in _check.modules_of(work.model)):

@@ -197,7 +197,8 @@ class Fitting:
         return False
 
     def _text(self, subject: Subject, inputs: Inputs) -> str | None:
-        from ._skeleton import numbers_by_name, skeleton
+        from ._skeleton import skeleton
+        from ._workshop import numbers_by_name
         self.outcome.builds += 1
         try:
             with _quiet(), numbers_by_name():

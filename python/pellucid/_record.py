@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Iterable, Sequence
 from ._names import renamed
 from ._outermost import OutermostCalls
 from ._progress import Progress, Wanted
-from ._skeleton import Call, Skeleton, SkeletonError, Workshop, _complaint, closing_line
+from ._refusals import SkeletonError
+from ._skeleton import Skeleton, _complaint, closing_line, finish
 from ._verify import play_original
+from ._workshop import Call, Workshop
 
 if TYPE_CHECKING:
     import torch
@@ -86,7 +88,7 @@ class Recording(OutermostCalls):
             with compiled_as_written(work.whole), Progress(progress) as work.progress:
                 if verified:
                     work.sequences.append(self._replay(work))
-                made = work.finish(verified)
+                made = finish(work, verified)
                 work.progress.close(closing_line(made, verified))
         finally:
             after.restore()

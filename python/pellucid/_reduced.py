@@ -15,7 +15,8 @@ from typing import Any, Callable, Iterator
 from ._config import _inputs_resized, _quiet, _runs, _with_paragraph, body_of
 from ._config_fields import Family, family_of
 from ._contract import with_contract
-from ._skeleton import Inputs, Skeleton, skeleton
+from ._refusals import Inputs
+from ._skeleton import Skeleton, skeleton
 from ._specs import Subject
 
 DEPTHS = (2, 3, 4, 6, 8, 12)  # layers that a small model may have

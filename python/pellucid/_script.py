@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import _inputs
 from ._outermost import OutermostCalls
-from ._skeleton import Call
 from ._specs import SpecError
+from ._workshop import Call
 
 if TYPE_CHECKING:
     import torch

@@ -18,11 +18,13 @@ from typing import Any, Iterable, Sequence
 import torch
 from torch.utils import _pytree as pytree
 
-from . import _check, _inputs, _prove, _skeleton
+from . import _check, _inputs, _prove
 from ._meta import NoValues, OnMeta, hollowed, values_of, without_weights
 from ._prove_log import Answers, Log, NotProvable, Ref, Sizes, Trace, _backward, bits_of, kind_of, place_of_caller
+from ._refusals import SkeletonError
 from ._verdict import Check
 from ._verify import SEED, about, foreign_imports, modes_of
+from ._workshop import Call, Workshop, as_inputs
 
 LEVEL = "structure"
 SLOWER = 3  # times a run, than one with values of a model that is called slow
@@ -193,7 +195,7 @@ def _to_meta(t: torch.Tensor) -> torch.Tensor:
 
 # ---- the original ----
 
-class MetaWorkshop(_skeleton.Workshop):
+class MetaWorkshop(Workshop):
     """Inputs have their values as long as others are made of them, and lose them in the call."""
 
     level = LEVEL
@@ -202,15 +204,15 @@ class MetaWorkshop(_skeleton.Workshop):
         made: _inputs.Inputs = _inputs.map_values(inputs, _to_meta)
         return made
 
-    def _record(self, call: _skeleton.Call) -> None:
+    def record(self, call: Call) -> None:
         first = self.recorded_result is None
         with OnMeta():
-            super()._record(call)
+            super().record(call)
         if first:  # nothing to compare element by element
             self.recorded_result = _check.map_tensors(
                 self.recorded_result, lambda t: ("plain", f"{t.dtype} {tuple(t.shape)}"))
 
-    def _play(self, call: _skeleton.Call, name: str, **what: Any) -> dict[str, Any]:
+    def play(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
         with self.run_of(call):
             args, kwargs = _inputs.copied(call.inputs)
             row: dict[str, Any] = {
@@ -238,9 +240,9 @@ class MetaWorkshop(_skeleton.Workshop):
             self.progress("running the original")
             start = time.perf_counter()
             with _inputs.Grid(self.model) as grid:
-                self.add([self._play(_skeleton.Call("given", given.inputs, False), "recorded")])
+                self.add([self.play(Call("given", given.inputs, False), "recorded")])
         except (NoValues, NotProvable, NotImplementedError, RuntimeError) as error:
-            raise _skeleton.SkeletonError(f"{_place_of(error)}the model can't run {NO_VALUES}: {_plain(error)}; give a "
+            raise SkeletonError(f"{_place_of(error)}the model can't run {NO_VALUES}: {_plain(error)}; give a "
                                           "smaller configuration, which can run with values") from error
         self.grid = grid.step(given.inputs)
         self._note_slow((time.perf_counter() - start) * SLOWER)
@@ -250,12 +252,12 @@ class MetaWorkshop(_skeleton.Workshop):
         self.more = more
         for number, item in enumerate(more or (), 1):
             name = f"more {number}"
-            asked = item if isinstance(item, _skeleton.Call) else _skeleton.Call(name, _skeleton.as_inputs(item),
+            asked = item if isinstance(item, Call) else Call(name, as_inputs(item),
                                                                                 self.grad)
             inputs = _inputs.map_values(asked.inputs, _with_values)
-            call = _skeleton.Call(name, self._inner(inputs, asked.mode, asked.grad), asked.grad, asked.mode)
-            self.add([self._play(call, name)])
-            self._record(call)
+            call = Call(name, self._inner(inputs, asked.mode, asked.grad), asked.grad, asked.mode)
+            self.add([self.play(call, name)])
+            self.record(call)
         if more is not None and not more:
             self.may_record = False
             self._compare_others()
@@ -273,13 +275,13 @@ class MetaWorkshop(_skeleton.Workshop):
         """The gradients of the given call."""
         if self.takes_grad:
             with contextlib.suppress(Exception):
-                call = _skeleton.Call("given", self.recorded[0].inputs, True)
-                self.add([self._play(call, "gradients enabled", gradients=True)])
+                call = Call("given", self.recorded[0].inputs, True)
+                self.add([self.play(call, "gradients enabled", gradients=True)])
 
     def verified(self, source: str, root: str, packages: Iterable[str]) -> list[Check]:
         return verify(self.model, source, root, self.sequences, packages)
 
-    def _devices(self, source: str) -> list[Check]:
+    def devices(self, source: str) -> list[Check]:
         return []
 
 

@@ -18,7 +18,9 @@ import torch
 from . import _check, _inputs
 
 if TYPE_CHECKING:
-    from ._skeleton import Attempt, Call, Inputs, Workshop
+    from ._refusals import Inputs
+    from ._retreats import Attempt
+    from ._workshop import Call, Workshop
 
 QUESTIONS = (b"is_compiling", b"is_exporting", b"is_dynamo_compiling")
 
@@ -48,8 +50,8 @@ def _does_less(work: Workshop) -> bool:
     known = next((row for rows in work.sequences for row in rows if row.get("events") is not None), None)
     call = work.little or work.recorded[0]
     try:
-        plain = known or work._play(_as(call, traced=False), "plain", events=True)
-        traced = work._play(_as(call, traced=True), "traced", events=True)
+        plain = known or work.play(_as(call, traced=False), "plain", events=True)
+        traced = work.play(_as(call, traced=True), "traced", events=True)
     except Exception:  # what raises for a tracer can't be exported; some of torch's calls refuse to be watched
         return False
     counts = [collections.Counter(text.partition(" -> ")[0] for text, _ in row["events"] if not text.endswith("[]"))
@@ -75,7 +77,7 @@ def can_be_traced(module: torch.nn.Module, inputs: Inputs) -> bool:
 
 
 def _as(call: Call, traced: bool, label: str = "") -> Call:
-    from ._skeleton import Call as Made
+    from ._workshop import Call as Made
     return Made(label or call.label, call.inputs, False, call.mode, outer=call.outer, traced=traced)
 
 
@@ -91,7 +93,7 @@ def compare(work: Workshop) -> list[Call]:
     taken = []
     for call in calls(work):
         with contextlib.suppress(Exception), contextlib.redirect_stderr(io.StringIO()):
-            work.add([work._play(call, call.label)])
+            work.add([work.play(call, call.label)])
             taken.append(call)
     return taken
 
@@ -100,7 +102,7 @@ def forget(work: Workshop) -> None:
     """The text is made as if nobody had asked."""
     work.recorded = [call for call in work.recorded if not call.traced]
     work.sequences = [rows for rows in work.sequences if not any(row.get("traced") for row in rows)]
-    work._record_again(events=work.with_events)
+    work.record_again(events=work.with_events)
 
 
 def asked_again(work: Workshop, contract: dict[str, Any] | None) -> None:

@@ -285,6 +285,6 @@ class Report(Result):
         lines += [f"note: {r}" for r in self.remarks]
         lines += [f"retreat: {r}" for r in self.retreats]
         lines += [f"{kind}: {text}" + (f" ({file}:{line})" if file else "")
-                  for kind, text, file, line in self.synthesis.get("remarks", ())]
+                  for kind, text, file, line in self.synthesis.get("remarks", ()) if kind != "step"]
         lines.append("seconds: " + ", ".join(f"{k} {v:.2f}" for k, v in self.seconds.items()))
         return "\n".join(lines)

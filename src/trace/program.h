@@ -11,6 +11,7 @@
 
 /* How much of what a function calls its straight line takes in. */
 typedef enum pel_straight_level {
+    PEL_STRAIGHT_TEXT = 0,  /* none: it has its author's text */
     PEL_STRAIGHT_CALLS = 1, /* calls of modules stay calls */
     PEL_STRAIGHT_FLAT = 2,  /* nothing but torch's own */
 } pel_straight_level;
@@ -50,7 +51,7 @@ typedef struct pel_program_class {
 } pel_program_class;
 
 typedef struct pel_remark { /* goes to the header and the report */
-    enum { PEL_REMARK_FALLBACK, PEL_REMARK_REFUSED } kind;
+    enum { PEL_REMARK_FALLBACK, PEL_REMARK_REFUSED, PEL_REMARK_STEP } kind;
     pel_str text;
     pel_id file;
     uint32_t line;
@@ -93,6 +94,12 @@ typedef struct pel_registered {
     PEL_VEC(pel_registration) registrations;
 } pel_registered;
 
+/* A function that has no text and would have to have one. */
+typedef struct pel_refused {
+    pel_id code;
+    pel_str why;
+} pel_refused;
+
 /* A function whose text proved wrong: the one that begins in a line of a file. */
 typedef struct pel_retreat {
     pel_str path;
@@ -102,7 +109,7 @@ typedef struct pel_retreat {
 /* What whoever runs the model found out about it. */
 typedef struct pel_known {
     PEL_VEC(pel_retreat)
-    retreats; /* one step back for each: to a straight line, to one without calls, to its callers */
+    retreats; /* one step back for each (synthesise.c has the steps) */
     /* Classes, as module.qualname, whose own train() does what nn.Module's does; with "eval " in front, of which that
      * is so in eval mode; with "pytree ", records that torch's trees of values know. And operators that authors
      * registered: "operator torch.ops.namespace.name", schema, and the lines of their parts, a line of text each.
@@ -133,13 +140,13 @@ typedef struct pel_program {
     pel_registered hooks;
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
-    PEL_VEC(pel_id) embedded;   /* tensors whose elements stand at the end of the file */
-    pel_name root;              /* name of the root class */
-    pel_map straight;           /* codes that are written as what they were seen to do -> pel_straight_level */
-    pel_map changed;            /* class of objects, no modules, that the run changes -> 1 */
-    pel_map held;               /* code of a function that instances hold -> the Name node that has its final name */
-    bool only_construction;     /* constructors and nothing else: no code reads what they make */
-    PEL_VEC(pel_id) refused;    /* codes of functions that have no text and would have to have one */
+    PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
+    pel_name root;            /* name of the root class */
+    pel_map straight;         /* codes that are written as what they were seen to do -> pel_straight_level */
+    pel_map changed;          /* class of objects, no modules, that the run changes -> 1 */
+    pel_map held;             /* code of a function that instances hold -> the Name node that has its final name */
+    bool only_construction;   /* constructors and nothing else: no code reads what they make */
+    PEL_VEC(pel_refused) refused;
     PEL_VEC(pel_id) roundabout; /* codes of functions whose calls of torch would say more than their text does */
 } pel_program;
 

@@ -285,8 +285,8 @@ CALLS = [
 @pytest.mark.parametrize("kind, args, kwargs, other_args, other_kwargs, training", CALLS)
 def test_the_same_or_an_error(kind, args, kwargs, other_args, other_kwargs, training, more, monkeypatch) -> None:
     import pellucid
-    from pellucid import _skeleton
-    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    from pellucid import _workshop
+    monkeypatch.setattr(_workshop, "verify", _again.referee)
     torch.manual_seed(0)
     model = kind().eval()
     try:
@@ -308,8 +308,8 @@ def test_the_same_or_an_error(kind, args, kwargs, other_args, other_kwargs, trai
 
 def test_each_retreat_is_explained(monkeypatch) -> None:
     import pellucid
-    from pellucid import _skeleton
-    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    from pellucid import _workshop
+    monkeypatch.setattr(_workshop, "verify", _again.referee)
     synthesise = pellucid._pellucid.synthesise
 
     def sloppy(trace, *known):
@@ -471,8 +471,8 @@ FINDS = [
 def test_finds_stay_mended(kind, args, other_args, other_kwargs, how, more, monkeypatch) -> None:
     """The same as the original, or an error that says why."""
     import pellucid
-    from pellucid import _skeleton
-    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    from pellucid import _workshop
+    monkeypatch.setattr(_workshop, "verify", _again.referee)
     torch.manual_seed(0)
     model = kind()
     model.training = False
@@ -493,8 +493,8 @@ def test_finds_stay_mended(kind, args, other_args, other_kwargs, how, more, monk
 
 def test_defaults_are_changed_like_given_values(monkeypatch) -> None:
     import pellucid
-    from pellucid import _skeleton
-    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    from pellucid import _workshop
+    monkeypatch.setattr(_workshop, "verify", _again.referee)
     made = pellucid.skeleton(Default().eval(), (X,))
     assert [run["what"] for run in made.report.runs if "what" in run] == ["n=4"]
 
@@ -558,7 +558,7 @@ def test_what_works_with_other_processes_is_refused_at_once(monkeypatch) -> None
 
 def sizes_played(monkeypatch) -> set[tuple[int, ...]]:
     """Heights and widths of the pictures that are tried, as they come in."""
-    from pellucid._skeleton import Workshop
+    from pellucid._workshop import Workshop
     seen: set[tuple[int, ...]] = set()
     played = Workshop.played
 
@@ -623,9 +623,9 @@ class Turns(Chooses):
                                             (Frozen, False)])
 def test_a_train_of_its_own_is_plain_or_not(kind, is_plain, monkeypatch) -> None:
     import pellucid
-    from pellucid import _modes, _skeleton
+    from pellucid import _modes, _workshop
     from pellucid._state import ModelState
-    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    monkeypatch.setattr(_workshop, "verify", _again.referee)
     model = kind().eval()
     flags = [m.training for m in model.modules()]
     found = _modes.plain_train(model, ModelState(model).restore)

@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import pellucid  # noqa: E402
 import run_golden  # noqa: E402
-from pellucid import _contract, _skeleton  # noqa: E402
+from pellucid import _contract, _workshop  # noqa: E402
 from test_skeleton import referee_here  # noqa: E402
 
 FILES = sorted((run_golden.GOLDEN / "lanes").glob("*.txt"))
@@ -36,7 +36,7 @@ def skeleton_of(case: run_golden.Case, folder: pathlib.Path) -> str:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     torch.manual_seed(0)
-    verify, _skeleton.verify = _skeleton.verify, referee_here
+    verify, _workshop.verify = _workshop.verify, referee_here
     try:
         keywords = getattr(module, "keywords", dict)()
         more = getattr(module, "more", lambda: None)()
@@ -45,7 +45,7 @@ def skeleton_of(case: run_golden.Case, folder: pathlib.Path) -> str:
         why = re.sub(r"\S*/[\w.]+:\d+: ", "", str(error).partition(";")[0])  # what follows are further attempts
         return f"refused: {why[:30].rstrip()}\n"  # a long path leaves less room for the reason
     finally:
-        _skeleton.verify = verify
+        _workshop.verify = verify
         del sys.modules[path.stem]
     bad = "".join(f"{c.name}: {c.status}: {c.detail}\n" for c in made.report.failures)
     text = re.sub(rf"\n*^{_contract.MARK}.*\n\Z", "\n", made.source, flags=re.MULTILINE)

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="skeletons are made of torch modules
 
 import pellucid  # noqa: E402
 import skeleton_models  # noqa: E402
-from pellucid import _check, _pellucid, _skeleton, _verify  # noqa: E402
+from pellucid import _check, _pellucid, _skeleton, _verify, _workshop  # noqa: E402
 from torch import nn  # noqa: E402
 
 
@@ -37,7 +37,7 @@ def pellucid_program(request):
 
 @pytest.fixture
 def here(monkeypatch) -> None:
-    monkeypatch.setattr(_skeleton, "verify", referee_here)
+    monkeypatch.setattr(_workshop, "verify", referee_here)
 
 
 # What the synthesis can't do yet; the test of a mended one fails until its name is taken out.
@@ -96,7 +96,7 @@ def test_a_wrong_skeleton_is_never_handed_out(monkeypatch) -> None:
         return source.replace("+ x", "+ x * 1.0000001"), *rest
 
     monkeypatch.setattr(_pellucid, "synthesise", sloppy)
-    monkeypatch.setattr(_skeleton, "verify", referee_here)
+    monkeypatch.setattr(_workshop, "verify", referee_here)
     with pytest.raises(pellucid.SkeletonError, match="differs from the model: recorded") as caught:
         pellucid.skeleton(model, (x,))
     assert not caught.value.skeleton.report.good

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="verification compares torch modules")
 
 import pellucid  # noqa: E402
-from pellucid import _again, _check, _pellucid, _skeleton  # noqa: E402
+from pellucid import _again, _check, _pellucid, _workshop  # noqa: E402
 from pellucid._verify import Report, foreign_imports, play_original, verify, with_verdict  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -406,7 +406,7 @@ def test_runs_of_the_original_are_few_and_small(monkeypatch, verify: bool, most:
 
     recorder = _pellucid.Recorder
     monkeypatch.setattr(_pellucid, "Recorder", Counting)
-    monkeypatch.setattr(_skeleton, "play_original", played)
+    monkeypatch.setattr(_workshop, "play_original", played)
     made = pellucid.skeleton(model, (x,), verify=verify, progress=False)
     assert len(seen) > 6
     assert sum(seen) / x.numel() <= most, [n / x.numel() for n in seen]

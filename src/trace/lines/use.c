@@ -15,6 +15,7 @@ static void note_objects(pel_ctx *ctx, const pel_log *log, pel_id id, pel_map *o
 void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id value) {
     const pel_log *log = program->log;
     pel_map objects = { 0 };
+    const pel_str why = PEL_STR("it is given an object without a literal");
     uint32_t n_before = program->refused.n;
     note_objects(ctx, log, value, &objects, 0);
     for (pel_id id = 1; id < log->activations.n; id++) {
@@ -24,13 +25,13 @@ void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id v
         uint32_t n = row->code->argcount + row->code->kwonlyargcount;
         for (uint32_t p = 0; p < n; p++)
             if (pel_map_has(&objects, pel_value_at(log, activation->locals[p])->object)) {
-                pel_push(ctx, &program->refused, activation->code);
+                pel_push(ctx, &program->refused, ((pel_refused){ activation->code, why }));
                 break;
             }
     }
     for (uint32_t i = 0; i < program->functions.n && program->refused.n == n_before; i++)
         if (program->functions.at[i]->class == class && program->functions.at[i]->from_source)
-            pel_push(ctx, &program->refused, program->functions.at[i]->code);
+            pel_push(ctx, &program->refused, ((pel_refused){ program->functions.at[i]->code, why }));
 }
 
 /* ---- a function for one place that calls ---- */

@@ -33,22 +33,9 @@ static void find_unwritable(void *arg, pel_node **slot) {
         pel_each_part(b->s, *slot, find_unwritable, b);
 }
 
-/* A function without a text is tried as a straight line, and then without the calls in it; at last those that called it
- * are. */
-static void refuse_code(pel_synth *s, const pel_group *group) {
-    if (pel_map_find(&s->program->straight, group->code, 0) != PEL_STRAIGHT_FLAT) {
-        pel_push(s->ctx, &s->program->refused, group->code);
-        return;
-    }
-    for (uint32_t i = 0; i < group->n_lanes; i++) {
-        const pel_group *caller = pel_caller_of(s, group->lanes[i]);
-        if (caller) pel_push(s->ctx, &s->program->refused, caller->code);
-    }
-}
-
 static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const char *why) {
     const pel_log_code *row = &s->log->codes.at[group->code];
-    refuse_code(s, group);
+    pel_push(s->ctx, &s->program->refused, ((pel_refused){ group->code, pel_str_of(why) }));
     pel_str path = row->file ? s->log->files.at[row->file].path : PEL_STR("?");
     pel_remark remark = { PEL_REMARK_REFUSED,
                           pel_format(s->ctx, "%s:%u: %s: %s", pel_format(s->ctx, "%.*s", PEL_FMT(path)).ptr, line,
