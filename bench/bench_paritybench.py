@@ -51,7 +51,7 @@ class Mocks:
 
     def create_module(self, spec: Any) -> Any:
         made = MagicMock(name=spec.name)
-        made.__spec__, made.__path__, made.__name__, made.__version__ = spec, [], spec.name, "1.0.0"
+        made.__spec__, made.__path__, made.__name__, made.__version__ = spec, [], spec.name, "9.0.0"
         return made
 
     def exec_module(self, module: Any) -> None:
@@ -231,13 +231,21 @@ def chosen(folder: str, sample: int, seed: int, odd: bool) -> list[tuple[str, li
     return [(os.path.join(folder, file), numbers) for file, numbers in groups.items()]
 
 
+def earlier(path: str) -> list[dict[str, Any]]:
+    """The rows of a run that was stopped."""
+    if not path or not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--sample", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--odd", action="store_true")
-    parser.add_argument("--out", default="")
+    parser.add_argument("--out", default="", help="lines of JSON; what it has from an earlier run is not run again")
     parser.add_argument("--seconds", type=float, default=0, help="start no further file after this time")
     parser.add_argument("--file", help=argparse.SUPPRESS)
     parser.add_argument("--numbers", help=argparse.SUPPRESS)
@@ -246,9 +254,12 @@ def main() -> int:
         run_file(os.path.abspath(options.file), [int(n) for n in options.numbers.split(",")])
         return 0
     folder = os.path.join(options.folder, "generated")
-    rows, start = [], time.time()
-    out = open(options.out, "w", encoding="utf-8") if options.out else sys.stderr
+    rows, start = earlier(options.out), time.time()
+    out = open(options.out, "a", encoding="utf-8") if options.out else sys.stderr
+    known = {row["file"] for row in rows}
     for path, numbers in chosen(folder, options.sample, options.seed, options.odd):
+        if os.path.splitext(os.path.basename(path))[0] in known:
+            continue
         if options.seconds and time.time() - start > options.seconds:
             print(f"stopped after {options.seconds:.0f} s", file=sys.stderr)
             break

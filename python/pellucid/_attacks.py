@@ -61,7 +61,7 @@ def vary_given(work: Workshop, full: bool) -> None:
         tried += 1
         name, rows = f"given {tried}", []
         for change in candidates:
-            call = Call(name, _values.with_value(given, change.path, change.new), False)
+            call = Call(name, _values.with_value(given, change.path, change.new), work.needs_grad)
             with contextlib.redirect_stderr(io.StringIO()):
                 try:
                     rows.append((change, call, work.play(call, name, changed=True, what=change.text)))
@@ -87,7 +87,7 @@ def call_again(work: Workshop, even_if_kept: bool = False) -> None:
     call = work.small
     try:
         with work.run_of(call):
-            rows = [play_original(work.model, name, *_inputs.copied(call.inputs), grad=False)[0]
+            rows = [play_original(work.model, name, *_inputs.copied(call.inputs), grad=work.needs_grad)[0]
                     for name in ("called", "called again")]
     except Exception as error:
         return skip(work, "called again", f"the original raises {type(error).__name__}")
@@ -140,7 +140,7 @@ def in_other_dtypes(work: Workshop, names: tuple[str, ...]) -> None:
         if not any(t.is_floating_point() for t in tensors):
             skip(work, name, "there is nothing in floating point")
             continue
-        _prepared(work, name, [("to", name)], _inputs.map_values(work.small.inputs, change), False)
+        _prepared(work, name, [("to", name)], _inputs.map_values(work.small.inputs, change), work.needs_grad)
 
 
 def on_another_device(work: Workshop, why: str) -> Check | None:
@@ -173,7 +173,7 @@ def _copies(work: Workshop) -> bool:
 
 def take_a_copy(work: Workshop) -> None:
     if not _is_large(work) and _copies(work):
-        _prepared(work, "deepcopy", [("deepcopy",)], work.small.inputs, False)
+        _prepared(work, "deepcopy", [("deepcopy",)], work.small.inputs, work.needs_grad)
     else:
         skip(work, "deepcopy", "the original can't be copied" if not _is_large(work) else "the model is large")
 

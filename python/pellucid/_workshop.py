@@ -115,7 +115,7 @@ class Workshop:
             raise SkeletonError(f"{error}; make the skeleton of what was compiled "
                                 "(of a file, `pellucid tree FILE` shows the modules)") from None
         self.grad = torch.is_grad_enabled()
-        self.takes_grad = True
+        self.takes_grad, self.needs_grad = True, False
         self.with_events = self.slow = False
         with contextlib.ExitStack() as undo:  # in reverse order
             undo.callback(self.random.restore)
@@ -218,7 +218,7 @@ class Workshop:
     @property
     def small(self) -> Call:
         """The cheapest call that the original is known to take, in the given mode."""
-        return self.single or self.little or Call("given", self.recorded[0].inputs, False)
+        return self.single or self.little or Call("given", self.recorded[0].inputs, self.needs_grad)
 
     @property
     def base(self) -> Inputs:
@@ -334,7 +334,7 @@ class Workshop:
             return
         start = time.perf_counter()
         with _inputs.Grid(self.model) as grid:
-            self.add([self.play(Call("given", given.inputs, False), "recorded", buffers=True)])
+            self.add([self._play_recorded(given.inputs)])
         self.grid = grid.step(given.inputs)
         self._note_slow(time.perf_counter() - start)
         # The recorder must not be noticed by the model.
@@ -345,6 +345,18 @@ class Workshop:
         if found:
             self.report.checks.append(Check("recording", "failed", f"watched, the model gives something else: {found}"))
         self.unnoticed = not found
+
+    def _play_recorded(self, inputs: Inputs, buffers: bool = True) -> dict[str, Any]:
+        """Without gradients, but for models that raise then."""
+        try:
+            return self.play(Call("given", inputs, False), "recorded", buffers=buffers)
+        except Exception as error:
+            if not self.grad:
+                raise
+            row = self.play(Call("given", inputs, True), "recorded", buffers=buffers)
+            self.needs_grad = True
+            self.report.remarks.append(f"the model does not run without gradients: {error}"[:300])
+            return row
 
     def _note_slow(self, seconds: float) -> None:
         self.slow = seconds > SLOW
@@ -363,7 +375,7 @@ class Workshop:
             step = grid.exact_step(call.inputs) if call is not None else None
         if step is None:
             with _inputs.Grid(self.model) as grid:
-                self.play(Call("given", self.recorded[0].inputs, False), "recorded")
+                self._play_recorded(self.recorded[0].inputs, buffers=False)
             step = grid.step(self.recorded[0].inputs)
         elif step == _inputs.IMAGE_STEP:
             self.other_size = call
@@ -376,10 +388,10 @@ class Workshop:
     def _compare_given(self) -> None:
         """The calls of torch and the gradients of the given call; at another size, where that costs little."""
         from . import _inputs
-        little = self.little or Call("given", self.recorded[0].inputs, False)
+        little = self.little or Call("given", self.recorded[0].inputs, self.needs_grad)
         if not self.slow and self.compares:
             with contextlib.suppress(Exception):  # some of torch's calls refuse to be watched
-                self.add([self.play(Call("given", little.inputs, False), "events", events=True)])
+                self.add([self.play(Call("given", little.inputs, self.needs_grad), "events", events=True)])
         if self.takes_grad and (self.compares or not self.grad):
             try:
                 self.add([self._play_with_gradients(Call("given", little.inputs, True), "gradients enabled")])
@@ -492,7 +504,7 @@ class Workshop:
         from . import _inputs
         # Recorded without gradients where the given call had them, so that both modes are lanes.
         self._record_taken(_inputs.other_data(self.base, 1), "other data 1", "other data",
-                           self.takes_grad and not self.grad)
+                           self.needs_grad or (self.takes_grad and not self.grad))
         if not self.slow:
             self._record_taken(_inputs.other_data(self.base, 2, far=True), "other data 2", "far data", self.grad)
         self._keep_unrecorded(_inputs.other_data(self.given, 3), "other data 3")
@@ -516,7 +528,7 @@ class Workshop:
             return
         call = self._record_taken(_inputs.one_sample(self.base), "other batch 3", "one sample", self.grad)
         if call is not None:
-            self.single = Call("one sample", call.inputs, False)
+            self.single = Call("one sample", call.inputs, self.needs_grad)
 
     def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str, mode: str = "given") -> None:
         """Compared but not recorded: the evidence that what was recorded is general. Recorded after all if refused. In
@@ -524,7 +536,7 @@ class Workshop:
         if self.slow or not self.compares:
             return
         if mode == "given":
-            call = self._first_taken(candidates, name, name, False, mode)
+            call = self._first_taken(candidates, name, name, self.needs_grad, mode)
         else:
             call = self._first_taken(candidates, name, name, self.takes_grad, mode, buffers=True)
         if call is not None:
@@ -560,7 +572,7 @@ class Workshop:
                 return
             name = f"other draw {draw}"
             with contextlib.suppress(Exception):
-                call = Call(name, self._inner(self.base, mode, False), False, mode, draw=draw)
+                call = Call(name, self._inner(self.base, mode, self.needs_grad), self.needs_grad, mode, draw=draw)
                 self.sequences.append([self.play(call, name)])
                 self.unrecorded[name] = call
 

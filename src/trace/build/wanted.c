@@ -3,7 +3,9 @@
 
 /* ---- what any code reads ---- */
 
-#define COMPUTED_NAMES 0 /* key of a class's self_attributes: getattr(self, f"block_{i}") may read any of them */
+/* Keys that are no names. */
+#define COMPUTED_NAMES 0 /* getattr(self, f"block_{i}") may read any of them */
+#define ALL_CHILDREN 1   /* for layer in self.children() reads each of them */
 
 typedef struct noting {
     pel_builder *b;
@@ -31,6 +33,14 @@ static bool is_computed_read(const pel_node *node) {
            node->Call.args.at[1]->kind != PEL_Constant;
 }
 
+/* Who asks a module for all that it holds reads children whatever their names are. modules() goes to theirs, too. */
+static void note_children(noting *n, pel_name name, bool of_self) {
+    bool all = pel_name_is(name, "modules") || pel_name_is(name, "named_modules");
+    if (!all && !pel_name_is(name, "children") && !pel_name_is(name, "named_children") && !pel_name_is(name, "_modules"))
+        return;
+    pel_map_set(n->b->ctx, of_self && !all ? n->own : &n->b->attributes, ALL_CHILDREN, 1);
+}
+
 static void note_reads(void *arg, pel_node **slot) {
     noting *n = arg;
     pel_ctx *ctx = n->b->ctx;
@@ -41,6 +51,7 @@ static void note_reads(void *arg, pel_node **slot) {
         const pel_node *of = node->Attribute.value;
         bool of_self = n->self && of->kind == PEL_Name && of->Name.id == n->self;
         pel_map_set(ctx, of_self ? n->own : &n->b->attributes, PEL_KEY(node->Attribute.attr), 1);
+        note_children(n, node->Attribute.attr, of_self);
     }
     if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR)
         pel_map_set(ctx, &n->b->attributes, PEL_KEY(pel_intern_str(ctx, node->Constant.value->text)), 1);
@@ -74,7 +85,9 @@ bool pel_is_needed(const pel_builder *b, const pel_log_module *parent, uint32_t 
     pel_str base = pel_class_at(b->log, pel_torch_base(b->log, parent->class))->path;
     if (pel_str_is(base, "torch.nn.utils.parametrize.ParametrizationList"))
         return true; /* they are made with the tensor */
-    return pel_is_read(b, parent->class, parent->child_names.at[child]);
+    const pel_map *own = pel_map_pointer(&b->self_attributes, parent->class);
+    return (own && pel_map_has(own, ALL_CHILDREN)) || pel_map_has(&b->attributes, ALL_CHILDREN) ||
+           pel_is_read(b, parent->class, parent->child_names.at[child]);
 }
 
 /* Modules that a list which is needed holds: they are read, by whatever names they have. */
