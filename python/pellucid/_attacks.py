@@ -36,7 +36,10 @@ def attack(work: Workshop, full: bool) -> None:
         return
     call_again(work)
     with_other_weights(work)
-    in_other_dtypes(work, ("float64", "half", "bfloat16") if full else ("float64",))
+    if not full and _check.is_heavy(_check.parameters_of(work.model)):
+        skip(work, "float64", "the weights are heavy: only with --verify=full")
+    else:
+        in_other_dtypes(work, ("float64", "half", "bfloat16") if full else ("float64",))
     if full:
         take_a_copy(work)
         without_gradients(work)
@@ -124,8 +127,8 @@ def _prepared(work: Workshop, name: str, steps: list[tuple[Any, ...]], inputs: A
 
 
 def with_other_weights(work: Workshop) -> None:
-    steps = [("deepcopy",), ("weights",), ("requires_grad_", False)] if _copies(work) else [
-        ("weights",), ("requires_grad_", False)]
+    copies = not _check.is_heavy(_check.parameters_of(work.model)) and _copies(work)
+    steps: list[Any] = [*([("deepcopy",)] if copies else []), ("weights",), ("requires_grad_", False)]
     _prepared(work, "other weights", steps, work.small.inputs, work.takes_grad)
 
 

@@ -493,10 +493,10 @@ def parameters_before(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: p.detach().clone() for name, p in named_parameters_of(module, each=True)}
 
 
-def changeable(module: torch.nn.Module, before: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def changeable(module: torch.nn.Module, before: Callable[[str], torch.Tensor | None]) -> dict[str, torch.Tensor]:
     """What a forward may have changed: the buffers, and parameters that are not what they were before."""
     same = {name for name, p in named_parameters_of(module, each=True)
-            if name not in before or torch.equal(p, before[name])}
+            if (kept := before(name)) is None or torch.equal(p, kept)}
     return {k: v.detach().clone() for k, v in module.state_dict().items() if isinstance(v, torch.Tensor)
             and k not in same}
 
@@ -521,6 +521,28 @@ def other_weights(module: torch.nn.Module) -> dict[str, Any]:
             for k, v in module.state_dict().items()}
 
 
+def scaled(module: torch.nn.Module) -> bool:
+    """The same in place, where the weights are heavy and `load_state_dict` would do no more."""
+    tensors = {id(t): t for t in module.state_dict(keep_vars=True).values()
+               if isinstance(t, torch.Tensor) and t.is_floating_point()}
+    if not is_heavy(tensors.values()) or not loads_plainly(module):
+        return False
+    with torch.no_grad():
+        for t in tensors.values():
+            t.mul_(WEIGHT)
+    return True
+
+
+def loads_plainly(module: torch.nn.Module) -> bool:
+    """No part of it has a hook or a method of its own for loading."""
+    for part in modules_of(module):
+        own_way = next(kind for kind in type(part).__mro__ if "_load_from_state_dict" in vars(kind))
+        hooked = part._load_state_dict_pre_hooks or part._load_state_dict_post_hooks
+        if hooked or own_way.__module__.partition(".")[0] != "torch":
+            return False
+    return True
+
+
 def prepared(module: torch.nn.Module, steps: Iterable[Step]) -> torch.nn.Module:
     """The module after these steps, as a user would take them. The same on both sides."""
     for kind, *values in steps:
@@ -529,7 +551,8 @@ def prepared(module: torch.nn.Module, steps: Iterable[Step]) -> torch.nn.Module:
         elif kind == "to":
             module.half() if values[0] == "half" else module.to(DTYPES[values[0]])
         elif kind == "weights":
-            module.load_state_dict(other_weights(module), strict=True)
+            if not scaled(module):
+                module.load_state_dict(other_weights(module), strict=True)
         elif kind == "requires_grad_":
             module.requires_grad_(values[0])
         elif kind == "deepcopy":
@@ -787,7 +810,8 @@ def referee(data: dict[str, Any]) -> list[dict[str, Any]]:
         made["module"] = made["namespace"][data["root"]]()
 
     def load() -> None:
-        if moves_parameters(data) or not mapped(made["module"], data["state"]):
+        made["mapped"] = not moves_parameters(data) and mapped(made["module"], data["state"])
+        if not made["mapped"]:
             made["module"].load_state_dict(data["state"], strict=True)
 
     def modes() -> None:
@@ -821,11 +845,19 @@ def referee(data: dict[str, Any]) -> list[dict[str, Any]]:
 
     moves_them = moves_parameters(data)
     spare: list[Any] = []
+    if made["mapped"]:  # the one that may change weights in place comes last: no copy of them is needed
+        made["last"] = next((s for s in data["sequences"] if changes_in_place(s)), None)
+        data["sequences"].sort(key=lambda s: s is made["last"])
     for sequence in data["sequences"]:
         play_sequence(checks, data, sequence, made, spare)
         if moves_them:
             made["module"].load_state_dict(data["state"], strict=True)
     return checks
+
+
+def changes_in_place(sequence: list[dict[str, Any]]) -> bool:
+    steps = [step[0] for call in sequence for step in call.get("steps", ())]
+    return "weights" in steps and {*steps} <= {"weights", "requires_grad_"}
 
 
 def moves_parameters(data: dict[str, Any]) -> bool:
@@ -842,11 +874,8 @@ def mapped(module: torch.nn.Module, state: dict[str, Any]) -> bool:
     owners = {id(t): t for t in own.values()}
     if own.keys() != state.keys() or not is_heavy(p for p in owners.values() if isinstance(p, torch.nn.Parameter)):
         return False
-    for part in modules_of(module):
-        own_way = next(kind for kind in type(part).__mro__ if "_load_from_state_dict" in vars(kind))
-        hooked = part._load_state_dict_pre_hooks or part._load_state_dict_post_hooks
-        if hooked or own_way.__module__.partition(".")[0] != "torch":
-            return False
+    if not loads_plainly(module):
+        return False
     users: dict[int, set[int]] = {}
     for key, t in own.items():
         other = state[key]
@@ -871,7 +900,8 @@ def play_sequence(checks: list[dict[str, Any]], data: dict[str, Any], sequence: 
     """Calls in a row, of a module that none has been made of before, or that nothing was left in. spare: the copy that
     the last sequence was played on, with what it looked like before."""
     pristine, namespace = made["module"], made["namespace"]
-    own = any(call.get("steps") or ("start" in call and has_own_train(pristine)) for call in sequence)
+    own = sequence is not made.get("last") and any(
+        call.get("steps") or ("start" in call and has_own_train(pristine)) for call in sequence)
     if not own and spare and looks(spare[0], spare[2]) == spare[1]:
         module = spare[0]
     else:

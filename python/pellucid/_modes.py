@@ -14,6 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._check import buffers_of, modules_of, named_modules_of, named_parameters_of, parameters_of
+from ._state import copies
 
 
 def _state(model: torch.nn.Module) -> dict[Any, Any]:
@@ -46,15 +47,16 @@ class Trial:
     def __init__(self, model: torch.nn.Module, restore: Callable[[], None]):
         self.restore = restore
         self.flags = {module: module.training for module in modules_of(model)}
-        self.weights = [(t, t.detach().clone()) for t in (*parameters_of(model), *buffers_of(model))]
+        self.weights = [*parameters_of(model), *buffers_of(model)]
+        self.kept = copies(self.weights)
 
-    def changed(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        return [(t, kept) for t, kept in self.weights if not t.is_meta and not torch.equal(t.detach(), kept)]
+    def changed(self) -> list[int]:
+        return [i for i, t in enumerate(self.weights) if not t.is_meta and not torch.equal(t.detach(), self.kept[i])]
 
     def put_back(self) -> None:
         self.restore()
-        for tensor, kept in self.changed():
-            tensor.data.copy_(kept)
+        for i in self.changed():
+            self.weights[i].data.copy_(self.kept[i])
         for module, flag in self.flags.items():
             module.training = flag
 
@@ -66,7 +68,7 @@ class Trial:
             self.put_back()
             with Computes() as computes:
                 is_same = type(module).train(module, mode) is module and _state(module) == wanted
-            if any(t.is_meta for t, _ in self.weights) and computes.any:
+            if any(t.is_meta for t in self.weights) and computes.any:
                 return False  # what it did to weights without values would not show
             return is_same and not self.changed()
         except Exception:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import operator
+import os
 import random
 import sys
+import tempfile
 from collections import OrderedDict, defaultdict, deque
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
-from ._check import modules_of, named_parameters_of
+from ._check import is_heavy, modules_of, named_parameters_of
 
 MAX_OBJECTS = 200_000  # beyond, a model's attributes hold a data set; that is not state of the model
 COMPILERS = ("torch._dynamo", "torch.nn.attention.flex_attention")
@@ -59,6 +62,43 @@ def _bytes(state: Any) -> list[Any]:
     return [part.tobytes() if hasattr(part, "tobytes") else part for part in state]
 
 
+def copies(tensors: list[torch.Tensor]) -> list[torch.Tensor] | OnDisk:
+    """Of all, by number: in memory, or on a disk where they are heavy."""
+    if is_heavy(tensors) and all(OnDisk.takes(t) for t in tensors):
+        with contextlib.suppress(OSError):  # no room there
+            return OnDisk(tensors)
+    return [t.detach().clone() for t in tensors]
+
+
+class OnDisk:
+    """Copies of heavy tensors in a file without a name: in memory they would be as much as the model. One at a time is
+    looked at; what it took of memory is given back when the next one is asked for."""
+
+    def __init__(self, tensors: list[torch.Tensor]):
+        self.rows: list[tuple[int, torch.Tensor]] = []  # where it begins; one of its form
+        with tempfile.TemporaryFile(prefix="pellucid-") as file:
+            for t in tensors:
+                self.rows.append((file.tell(), t.detach().to("meta")))
+                file.write(t.detach().contiguous().flatten().view(torch.uint8).numpy().data)
+                file.seek(-file.tell() % mmap.PAGESIZE, os.SEEK_CUR)
+            file.truncate(file.tell())
+            file.flush()
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+    @staticmethod
+    def takes(t: torch.Tensor) -> bool:
+        plain = t.layout == torch.strided and not (t.is_quantized or t.is_nested or t.is_conj() or t.is_neg())
+        return plain and t.device.type == "cpu"
+
+    def __getitem__(self, i: int) -> torch.Tensor:
+        if hasattr(self.map, "madvise"):  # not on Windows
+            self.map.madvise(mmap.MADV_DONTNEED)
+        start, form = self.rows[i]
+        if not form.numel():
+            return torch.empty(form.shape, dtype=form.dtype)
+        return torch.frombuffer(self.map, dtype=form.dtype, count=form.numel(), offset=start).view(form.shape)
+
+
 class ModelState:
     """Attributes, containers and tensors of a model and of the plain objects that it holds.
 
@@ -78,9 +118,10 @@ class ModelState:
         for module in modules_of(model):
             self._visit(module)
         del self._seen
-        self._values: list[torch.Tensor] | None = None  # of the parameters, from the first run on
+        self._values: list[torch.Tensor] | OnDisk | None = None  # of the parameters, from the first run on
         self._is_run = self._in_training = self._is_stirred = False
         self._moves_parameters = True  # a run does, for all that is known
+        self._was_moved = False  # by a run in eval mode
 
     def _visit(self, root: Any) -> None:
         stack = [root]
@@ -128,12 +169,14 @@ class ModelState:
         if not self._is_run and (training or self._moves_parameters):
             self._is_run, self._in_training = True, training
             if self._values is None:
-                self._values = [p.detach().clone() for p, _, _ in self.parameters]
+                self._values = copies([p for p, _, _ in self.parameters])
 
-    def kept_parameters(self, model: torch.nn.Module) -> dict[str, torch.Tensor]:
-        """The parameters of the model, or of a part of it, as they were before the first run."""
-        kept = {id(row[0]): value for row, value in zip(self.parameters, self._values or ())}
-        return {name: kept[id(p)] for name, p in named_parameters_of(model, each=True) if id(p) in kept}
+    def kept_parameters(self, model: torch.nn.Module) -> Callable[[str], torch.Tensor | None]:
+        """The parameters of the model, or of a part of it, as they were before the first run, by name."""
+        values = self._values
+        places = {id(row[0]): i for i, row in enumerate(self.parameters)} if values is not None else {}
+        found = {name: places[id(p)] for name, p in named_parameters_of(model, each=True) if id(p) in places}
+        return lambda name: values[found[name]] if values is not None and name in found else None
 
     def settle(self) -> None:
         """`restore`, if a run was announced since the last one."""
@@ -178,7 +221,8 @@ class ModelState:
             parameter.grad = grad
             parameter.requires_grad_(requires_grad)
         if self._is_run and not self._in_training:
-            self._moves_parameters = moved
+            # A run that raised shows nothing: one that has moved them is enough.
+            self._was_moved = self._moves_parameters = self._was_moved or moved
         self._is_run = False
 
 

@@ -132,7 +132,7 @@ def play_original(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str
                   gradients: bool = False,
                   buffers: bool = False, events: bool = False, seed: int = SEED,
                   found: dict[int, tuple[Any, ...]] | None = None, forward: Callable[..., Any] | None = None,
-                  before: dict[str, Any] | None = None, **more: Any) -> tuple[dict[str, Any], Any]:
+                  before: Callable[[str], Any] | None = None, **more: Any) -> tuple[dict[str, Any], Any]:
     """Makes the call on the original and returns what the referee needs to repeat it, and the result. forward: what is
     called, if not the model itself: its recorder. before: the parameters as they were, if somebody has them. more:
     further fields of the call: `start` (flags from which a mode is entered), `steps`, `changed`, `what`.
@@ -148,7 +148,7 @@ def play_original(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str
     for part in ("args", "kwargs"):
         call[part] = _check.map_tensors(call[part], _check.copy_input)
     if buffers and before is None:
-        before = _check.parameters_before(model)
+        before = _check.parameters_before(model).get
     start = time.perf_counter()
     with threads(count):
         generators = _check.Generators(seed)
@@ -161,7 +161,7 @@ def play_original(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str
         form = _check.plain_form(result)
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
-        call["buffers"] = _check.changeable(model, before or {}) if buffers else None
+        call["buffers"] = _check.changeable(model, before) if buffers and before else None
         found_gradients = _gradients_of(call, model, form) if gradients else None
         call["gradients"] = found_gradients and {k: _check.digested(t) for k, t in found_gradients.items()}
         call["gradients name"] = "gradients" if name == "gradients enabled" else f"{name}: gradients"

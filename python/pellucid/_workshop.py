@@ -578,6 +578,7 @@ class Workshop:
 
     def call(self, model: torch.nn.Module, inputs: Inputs) -> None:
         args, kwargs = self.ready(inputs)
+        self.state.before_run(self.whole.training)
         model(*args, **kwargs)
 
     def _caches_of_data(self) -> tuple[Any, ...]:
