@@ -9,14 +9,14 @@ import pytest
 torch = pytest.importorskip("torch", reason="skeletons are made of torch modules")
 
 import pellucid  # noqa: E402
-from pellucid import _skeleton  # noqa: E402
+from pellucid import _workshop  # noqa: E402
 from test_skeleton import referee_here  # noqa: E402
 from torch import nn  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_skeleton, "verify", referee_here)
+    monkeypatch.setattr(_workshop, "verify", referee_here)
 
 
 def equal(model: nn.Module, *inputs: Any) -> str:
