@@ -36,7 +36,8 @@ static bool is_computed_read(const pel_node *node) {
 /* Who asks a module for all that it holds reads children whatever their names are. modules() goes to theirs, too. */
 static void note_children(noting *n, pel_name name, bool of_self) {
     bool all = pel_name_is(name, "modules") || pel_name_is(name, "named_modules");
-    if (!all && !pel_name_is(name, "children") && !pel_name_is(name, "named_children") && !pel_name_is(name, "_modules"))
+    if (!all && !pel_name_is(name, "children") && !pel_name_is(name, "named_children") &&
+        !pel_name_is(name, "_modules"))
         return;
     pel_map_set(n->b->ctx, of_self && !all ? n->own : &n->b->attributes, ALL_CHILDREN, 1);
 }
