@@ -96,8 +96,8 @@ static PyObject *places_of(const pel_log *log, const pel_id *codes, uint32_t n) 
 /* [(kind, text, file, line)] */
 static PyObject *remarks_of(const pel_program *program) {
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list && i < program->remarks.n; i++) {
-        const pel_remark *remark = &program->remarks.at[i];
+    for (uint32_t i = 0; list && i < program->said.remarks.n; i++) {
+        const pel_remark *remark = &program->said.remarks.at[i];
         PyObject *row = Py_BuildValue("(sNNI)", remark_kinds[remark->kind], str_of(remark->text),
                                       str_of(program->log->files.at[remark->file].path), remark->line);
         if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
@@ -116,7 +116,7 @@ PyObject *pel_ext_skeleton(const pel_skeleton *skeleton) {
         n_from_source += function->from_source;
     }
     PyObject *remarks = remarks_of(program), *origins = origins_of(program), *classes = class_origins_of(program),
-             *roundabout = places_of(program->log, program->roundabout.at, program->roundabout.n);
+             *roundabout = places_of(program->log, program->said.roundabout.at, program->said.roundabout.n);
     if (!remarks || !origins || !classes || !roundabout) {
         Py_XDECREF(remarks);
         Py_XDECREF(origins);

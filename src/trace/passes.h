@@ -33,7 +33,7 @@ typedef struct pel_pass {
 #undef PASS
 #undef LATE
 
-/* Runs all passes over the program of s. Throws where a function has no text (program->refused), where a group of
+/* Runs all passes over the program of s. Throws where a function has no text (program->said.refused), where a group of
  * passes never comes to rest, and where a checker finds a mistake of ours. */
 void pel_run_passes(pel_synth *s);
 

@@ -127,8 +127,21 @@ typedef struct pel_pass_watch {
     bool check;   /* every pass is followed by its checker */
 } pel_pass_watch;
 
+/* Rows of sets of pel_node_note; nodes have their numbers: depends/notes.h. */
+typedef struct pel_note_table {
+    PEL_VEC(uint16_t) rows;
+} pel_note_table;
+
+/* What is said of functions, beside their text. */
+typedef struct pel_said {
+    PEL_VEC(pel_remark) remarks;
+    PEL_VEC(pel_refused) refused;
+    PEL_VEC(pel_id) roundabout; /* codes of those whose calls of torch would say more than their text does */
+} pel_said;
+
 typedef struct pel_program {
     const pel_log *log;
+    pel_note_table *notes;
     const pel_pass_watch *watch;               /* NULL: nobody looks */
     const pel_known *known;                    /* NULL: nobody ran the model */
     pel_str text;                              /* the file, by emit */
@@ -139,16 +152,16 @@ typedef struct pel_program {
     PEL_VEC(pel_operator) operators;
     pel_registered hooks;
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
-    PEL_VEC(pel_remark) remarks;
+    pel_said said;
     PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
     pel_name root;            /* name of the root class */
     pel_map straight;         /* codes that are written as what they were seen to do -> pel_straight_level */
     pel_map changed;          /* class of objects, no modules, that the run changes -> 1 */
     pel_map held;             /* code of a function that instances hold -> the Name node that has its final name */
     bool only_construction;   /* constructors and nothing else: no code reads what they make */
-    PEL_VEC(pel_refused) refused;
-    PEL_VEC(pel_id) roundabout; /* codes of functions whose calls of torch would say more than their text does */
 } pel_program;
+
+pel_program *pel_program_new(pel_ctx *ctx, const pel_log *log);
 
 /* The whole way: log -> source text. */
 typedef struct pel_skeleton {

@@ -189,9 +189,8 @@ typedef struct pel_calls {
     bool *linked;    /* per activation: some link of this round leads to it */
 } pel_calls;
 
-/* What the walk noted of nodes of the text. */
+/* What the walk noted of nodes of the text that is no note of their kind (depends/notes.h). */
 typedef struct pel_notes {
-    PEL_VEC(uint8_t) rows;   /* sets of pel_node_note; nodes have their numbers: depends/notes.h */
     pel_map unwritable;      /* nodes that name an object without a literal -> 1 */
     pel_map whole_numbers;   /* comparisons of whole numbers, in every lane -> 1 */
     PEL_VEC(pel_fold) folds; /* of the last round */

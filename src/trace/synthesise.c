@@ -13,10 +13,16 @@ typedef struct attempt {
     pel_skeleton *out;
 } attempt;
 
+pel_program *pel_program_new(pel_ctx *ctx, const pel_log *log) {
+    pel_program *program = pel_new(ctx, pel_program);
+    program->log = log;
+    program->notes = pel_new(ctx, pel_note_table);
+    return program;
+}
+
 static void write_program(pel_ctx *ctx, void *arg) {
     attempt *a = arg;
-    pel_program *program = a->program = pel_new(ctx, pel_program);
-    program->log = a->log;
+    pel_program *program = a->program = pel_program_new(ctx, a->log);
     program->watch = a->watch;
     program->known = a->known;
     program->straight = a->straight;
@@ -122,11 +128,11 @@ static void synthesise(pel_ctx *ctx, attempt start) {
         if (pel_attempt(ctx, write_program, &a, &err)) break;
         if (round == 0) first = err;
         stepper to = { .a = &a };
-        for (uint32_t i = 0; a.log->events.n > 1 && i < a.program->refused.n; i++)
-            step_back(ctx, &to, a.program->refused.at[i].code, a.program->refused.at[i].why);
+        for (uint32_t i = 0; a.log->events.n > 1 && i < a.program->said.refused.n; i++)
+            step_back(ctx, &to, a.program->said.refused.at[i].code, a.program->said.refused.at[i].why);
         if (!to.is_news || round == MAX_ROUNDS) give_up(ctx, &first, &err, round);
     }
-    for (uint32_t i = 0; i < a.steps.n; i++) pel_push(ctx, &a.program->remarks, a.steps.at[i]);
+    for (uint32_t i = 0; i < a.steps.n; i++) pel_push(ctx, &a.program->said.remarks, a.steps.at[i]);
 }
 
 /* In builds for developers and sanitizers every pass is followed by its checker. */
@@ -152,8 +158,7 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
 }
 
 void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
-    pel_program *program = pel_new(ctx, pel_program);
-    program->log = log;
+    pel_program *program = pel_program_new(ctx, log);
     program->only_construction = true;
     pel_init(ctx, program);
     pel_write_numbers(ctx, program);

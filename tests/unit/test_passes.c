@@ -14,8 +14,7 @@ static pel_str read_trace(pel_ctx *ctx, const char *name) {
 
 /* All that the passes know of a trace when the last of them is done. */
 static pel_synth *passed(pel_ctx *ctx, const char *trace) {
-    pel_program *program = pel_new(ctx, pel_program);
-    program->log = pel_log_read(ctx, read_trace(ctx, trace));
+    pel_program *program = pel_program_new(ctx, pel_log_read(ctx, read_trace(ctx, trace)));
     pel_synth *s = pel_synth_new(ctx, program);
     pel_run_passes(s);
     return s;

@@ -247,14 +247,21 @@ static bool is_parameter(const pel_node *constructor, pel_name name) {
     return false;
 }
 
+typedef struct noting {
+    pel_ctx *ctx;
+    pel_note_table *notes;
+    const pel_node *constructor;
+} noting;
+
 /* A class that he was given: whatever it is, it is what we call there. */
-static void mark_given(void *arg, pel_node **slot) {
-    const pel_node *constructor = arg;
-    if ((*slot)->kind == PEL_Call)
-        (*slot)->mark = (*slot)->Call.func->kind == PEL_Name && is_parameter(constructor, (*slot)->Call.func->Name.id)
-                            ? PEL_CALL_GIVEN
-                            : 0;
-    pel_each_child(*slot, mark_given, arg);
+static void note_given(void *arg, pel_node **slot) {
+    const noting *to = arg;
+    if ((*slot)->kind == PEL_Call) {
+        const pel_node *func = (*slot)->Call.func;
+        bool is_given = func->kind == PEL_Name && is_parameter(to->constructor, func->Name.id);
+        pel_set_notes(to->ctx, to->notes, *slot, is_given ? PEL_NOTE_GIVEN : 0u);
+    }
+    pel_each_child(*slot, note_given, arg);
 }
 
 static void look_in_class(finding *f, const pel_program *program, pel_id class) {
@@ -265,12 +272,13 @@ static void look_in_class(finding *f, const pel_program *program, pel_id class) 
     for (uint32_t k = 0; k < constructor->FunctionDef.body.n; k++)
         see_assignment(f, &constructor->FunctionDef.body.at[k]);
     expanding e = { f->ctx, of, 0 };
+    noting to = { f->ctx, program->notes, constructor };
     for (uint32_t i = 0; i < f->found.n; i++) {
         pel_node **found = &f->found.at[i];
         *found = pel_copy(f->ctx, *found);
         put_elements(f->ctx, constructor, *found);
         *found = pel_copy(f->ctx, *found);
-        mark_given((void *)(uintptr_t)constructor, found);
+        note_given(&to, found);
         expand(&e, found);
     }
 }

@@ -12,7 +12,7 @@ static pel_node *statement(pel_builder *b, const pel_registration *row, pel_node
     pel_node *call = pel_call_of(ctx, pel_make_attribute(ctx, module, pel_intern_c(ctx, name), PEL_Load),
                                  pel_nodes_one(ctx, method));
     if (row->with_kwargs)
-        pel_add_keyword(ctx, call, pel_intern_c(ctx, "with_kwargs"), pel_make_constant(ctx, &pel_true), 0);
+        pel_add_keyword(ctx, call, pel_intern_c(ctx, "with_kwargs"), pel_make_constant(ctx, &pel_true));
     return pel_make_expr(ctx, call);
 }
 
@@ -92,7 +92,7 @@ static pel_node *plain_statement(pel_ctx *ctx, const pel_part *p, pel_node *valu
     if (!method) return pel_make_assign(ctx, pel_self_attribute(ctx, p->name, PEL_Store), value);
     pel_node *call = register_call(ctx, method, p->name, value);
     if (p->kind == PEL_PART_VOLATILE_BUFFER)
-        pel_add_keyword(ctx, call, pel_intern_c(ctx, "persistent"), pel_make_constant(ctx, &pel_false), 0);
+        pel_add_keyword(ctx, call, pel_intern_c(ctx, "persistent"), pel_make_constant(ctx, &pel_false));
     return pel_make_expr(ctx, call);
 }
 
@@ -155,7 +155,7 @@ static pel_node *super_statement(pel_builder *b, pel_unifier *unifier, const pel
     for (uint32_t i = 0; i < class->instances.n; i++) {
         const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
         lanes[i] = pel_call_of(ctx, init, with_children ? pel_container_arguments(b, row, kind) : (pel_nodes){ 0 });
-        lanes[i]->mark = PEL_CALL_BUILDS;
+        pel_set_notes(ctx, b->program->notes, lanes[i], PEL_NOTE_BUILDS);
         if (kind) continue;
         if (row->has_arguments) pel_add_torch_arguments(b, lanes[i], row);
         if (row->has_arguments != first->has_arguments)
@@ -255,7 +255,7 @@ static void order_by_use(void *arg, pel_node **slot) {
 static pel_node *instance_call(pel_builder *b, const pel_program_class *class, pel_id module) {
     pel_node *call = pel_map_pointer(&b->signed_call_of, module);
     if (!call) call = pel_call_of(b->ctx, pel_make_name(b->ctx, class->name, PEL_Load), (pel_nodes){ 0 });
-    call->mark = PEL_CALL_BUILDS;
+    pel_set_notes(b->ctx, b->program->notes, call, PEL_NOTE_BUILDS);
     pel_map_set(b->ctx, &b->signed_call_of, module, PEL_KEY(call));
     return call;
 }
@@ -275,13 +275,12 @@ static pel_node *sign(pel_builder *b, const pel_program_class *class, const pel_
             pel_node *usual = default_of(hole, n);
             if (rank_of(hole, usual) != r) continue;
             pel_add_argument(ctx, arguments, hole->name, usual);
-            uint32_t marks = hole->is_size ? PEL_ARG_SIZE : 0u;
-            if (r == SIZE || (r == REQUIRED && n_positional < MAX_POSITIONAL)) marks |= PEL_ARG_POSITIONAL;
+            uint32_t notes = hole->is_size ? PEL_NOTE_SIZE : 0u;
+            if (r == SIZE || (r == REQUIRED && n_positional < MAX_POSITIONAL)) notes |= PEL_NOTE_POSITIONAL;
             n_positional++;
             for (uint32_t i = 0; i < n; i++) {
                 bool is_default = usual && pel_same(usual, hole->values[i]);
-                pel_add_keyword(ctx, calls[i], hole->name, hole->values[i],
-                                marks | (is_default ? PEL_ARG_DEFAULT : 0u));
+                pel_add_noted(b, calls[i], hole->name, hole->values[i], notes | (is_default ? PEL_NOTE_DEFAULT : 0u));
             }
         }
     return arguments;
@@ -364,7 +363,9 @@ static pel_nodes part_statements(pel_builder *b, pel_unifier *unifier, const pel
 void pel_finish_class(pel_builder *b, pel_program_class *class) {
     pel_ctx *ctx = b->ctx;
     pel_map_set(ctx, &b->progress, class->class, PEL_UNDER_WAY);
-    pel_unifier unifier = { .ctx = ctx, .n_lanes = class->instances.n, .parameters = &b->parameters };
+    pel_unifier unifier = {
+        .ctx = ctx, .notes = b->program->notes, .n_lanes = class->instances.n, .parameters = &b->parameters
+    };
     collect_known_names(b, class, &unifier);
     pel_node *super_call = super_statement(b, &unifier, class);
     pel_nodes body = pel_nodes_one(ctx, super_call), parts = part_statements(b, &unifier, class);
@@ -418,14 +419,15 @@ static void collect_instances(pel_builder *b, pel_id module, pel_map *seen, int 
 
 static void polish_all(pel_builder *b) {
     for (uint32_t i = 0; i < b->program->classes.n; i++)
-        if (b->program->classes.at[i]->init) pel_unify_polish(b->ctx, &b->program->classes.at[i]->init);
+        if (b->program->classes.at[i]->init)
+            pel_unify_polish(b->ctx, b->program->notes, &b->program->classes.at[i]->init);
 }
 
 /* A class around the root that takes no arguments, where the root's own takes some or is torch's: it inherits, so
  * that the names in the state_dict stay. */
 static pel_program_class *add_root(pel_builder *b, pel_node *made, const pel_program_class *of) {
     pel_ctx *ctx = b->ctx;
-    pel_unifier single = { .ctx = ctx, .n_lanes = 1 };
+    pel_unifier single = { .ctx = ctx, .notes = b->program->notes, .n_lanes = 1 };
     pel_node *unified = pel_unify(&single, &made, pel_intern_c(ctx, "layers"));
     pel_program_class *class = pel_new(ctx, pel_program_class);
     pel_str name = of ? pel_format(ctx, "%sRoot", of->name->text) : PEL_STR("Model");

@@ -39,8 +39,9 @@ pel_program_class *pel_class_for(pel_builder *b, pel_id class); /* init.c: its r
 /* ---- texts that all of them write ---- */
 pel_node *pel_self_attribute(pel_ctx *ctx, pel_name name, pel_CTX use);
 pel_node *pel_call_of(pel_ctx *ctx, pel_node *func, pel_nodes args);
-/* marks: PEL_ARG_... */
-void pel_add_keyword(pel_ctx *ctx, pel_node *call, pel_name name, pel_node *value, uint32_t marks);
+void pel_add_keyword(pel_ctx *ctx, pel_node *call, pel_name name, pel_node *value);
+/* notes: of pel_node_note, those of keywords. */
+void pel_add_noted(pel_builder *b, pel_node *call, pel_name name, pel_node *value, uint32_t notes);
 pel_node *pel_not_trained(pel_ctx *ctx, pel_node *of); /* of.requires_grad_(False) */
 
 /* ---- build/module.c: what the module tree says ---- */

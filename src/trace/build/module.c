@@ -13,10 +13,13 @@ pel_node *pel_call_of(pel_ctx *ctx, pel_node *func, pel_nodes args) {
     return pel_make_call(ctx, func, args, (pel_nodes){ 0 });
 }
 
-void pel_add_keyword(pel_ctx *ctx, pel_node *call, pel_name name, pel_node *value, uint32_t marks) {
-    pel_node *keyword = pel_make_keyword(ctx, name, value);
-    keyword->mark = marks;
-    pel_nodes_push(ctx, &call->Call.keywords, keyword);
+void pel_add_keyword(pel_ctx *ctx, pel_node *call, pel_name name, pel_node *value) {
+    pel_nodes_push(ctx, &call->Call.keywords, pel_make_keyword(ctx, name, value));
+}
+
+void pel_add_noted(pel_builder *b, pel_node *call, pel_name name, pel_node *value, uint32_t notes) {
+    pel_add_keyword(b->ctx, call, name, value);
+    pel_set_notes(b->ctx, b->program->notes, call->Call.keywords.at[call->Call.keywords.n - 1], notes);
 }
 
 pel_node *pel_not_trained(pel_ctx *ctx, pel_node *of) {
@@ -124,12 +127,12 @@ static pel_node *parametrize(pel_builder *b, pel_node *made, pel_name tensor, pe
         return pel_building_call(b, PEL_STR("torch.nn.utils.parametrize.register_parametrization"), args);
     }
     pel_node *call = pel_building_call(b, pel_str_of(how->function), args);
-    pel_add_keyword(ctx, call, pel_intern_c(ctx, "name"), name, pel_name_is(tensor, "weight") ? PEL_ARG_DEFAULT : 0u);
+    pel_add_noted(b, call, pel_intern_c(ctx, "name"), name, pel_name_is(tensor, "weight") ? PEL_NOTE_DEFAULT : 0u);
     for (const char *const *argument = how->arguments; *argument; argument++) {
         pel_name attribute = pel_intern_c(ctx, *argument);
         pel_id value = pel_module_attribute(b->log, parametrization, attribute);
         pel_node *text = value ? pel_value_expression(ctx, b->program, value) : NULL;
-        if (text) pel_add_keyword(ctx, call, attribute, text, 0);
+        if (text) pel_add_keyword(ctx, call, attribute, text);
     }
     return call;
 }
@@ -152,14 +155,15 @@ pel_id pel_original_of(const pel_log_module *list) {
 pel_node *pel_building_call(pel_builder *b, pel_str path, pel_nodes args) {
     if (!path.len) pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "a module is of no class that has a name");
     pel_node *made = pel_call_of(b->ctx, pel_library_expression(b->ctx, b->program, path), args);
-    made->mark = PEL_CALL_BUILDS;
+    pel_set_notes(b->ctx, b->program->notes, made, PEL_NOTE_BUILDS);
     return made;
 }
 
 /* ---- tensors ---- */
 
 /* made.permute(...), so that the dimensions lie in memory as the tensor's do. */
-static pel_node *permuted(pel_ctx *ctx, pel_node *made, const pel_log_tensor *tensor) {
+static pel_node *permuted(pel_builder *b, pel_node *made, const pel_log_tensor *tensor) {
+    pel_ctx *ctx = b->ctx;
     bool is_matrix = tensor->n_dims == 2;
     pel_nodes places = { 0 };
     for (uint32_t i = 0; i < tensor->n_dims && !is_matrix; i++) {
@@ -169,7 +173,7 @@ static pel_node *permuted(pel_ctx *ctx, pel_node *made, const pel_log_tensor *te
     }
     pel_node *method = pel_make_attribute(ctx, made, pel_intern_c(ctx, is_matrix ? "t" : "permute"), PEL_Load);
     pel_node *call = pel_call_of(ctx, method, places);
-    call->mark = PEL_CALL_BUILDS;
+    pel_set_notes(b->ctx, b->program->notes, call, PEL_NOTE_BUILDS);
     return call;
 }
 
@@ -179,14 +183,12 @@ static pel_node *empty_call(pel_builder *b, const pel_log_tensor *tensor) {
     pel_node *made = pel_building_call(b, PEL_STR("torch.empty"), (pel_nodes){ 0 });
     for (uint32_t i = 0; i < tensor->n_dims; i++) {
         int64_t size = tensor->shape[tensor->order ? tensor->order[i] : i];
-        pel_add_keyword(ctx, made, pel_intern_c(ctx, "dim"), pel_make_int(ctx, size),
-                        PEL_ARG_POSITIONAL | PEL_ARG_SIZE);
+        pel_add_noted(b, made, pel_intern_c(ctx, "dim"), pel_make_int(ctx, size), PEL_NOTE_POSITIONAL | PEL_NOTE_SIZE);
     }
     if (!tensor->n_dims) pel_nodes_push(ctx, &made->Call.args, pel_node_new(ctx, PEL_Tuple));
     if (tensor->dtype.len && !pel_str_is(tensor->dtype, "torch.float32"))
-        pel_add_keyword(ctx, made, pel_intern_c(ctx, "dtype"), pel_library_expression(ctx, b->program, tensor->dtype),
-                        0);
-    return tensor->order ? permuted(ctx, made, tensor) : made;
+        pel_add_keyword(ctx, made, pel_intern_c(ctx, "dtype"), pel_library_expression(ctx, b->program, tensor->dtype));
+    return tensor->order ? permuted(b, made, tensor) : made;
 }
 
 pel_node *pel_parameter_text(pel_builder *b, pel_id tensor) {
@@ -195,7 +197,7 @@ pel_node *pel_parameter_text(pel_builder *b, pel_id tensor) {
     pel_node *empty = empty_call(b, row);
     pel_node *made = pel_building_call(b, PEL_STR("torch.nn.Parameter"), pel_nodes_one(b->ctx, empty));
     if (!row->requires_grad)
-        pel_add_keyword(b->ctx, made, pel_intern_c(b->ctx, "requires_grad"), pel_make_constant(b->ctx, &pel_false), 0);
+        pel_add_keyword(b->ctx, made, pel_intern_c(b->ctx, "requires_grad"), pel_make_constant(b->ctx, &pel_false));
     return made;
 }
 
@@ -299,10 +301,10 @@ void pel_add_torch_arguments(pel_builder *b, pel_node *call, const pel_log_modul
             pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "argument %.*s of %.*s (%.*s) has no literal",
                       PEL_FMT(pel_name_str(argument->name)), PEL_FMT(pel_class_at(b->log, row->class)->path),
                       PEL_FMT(row->path));
-        pel_add_keyword(b->ctx, call, argument->name, value,
-                        (argument->is_default ? PEL_ARG_DEFAULT : 0u) |
-                            (argument->positional ? PEL_ARG_POSITIONAL : 0u) |
-                            (is_size(argument->name) ? PEL_ARG_SIZE : 0u));
+        pel_add_noted(b, call, argument->name, value,
+                      (argument->is_default ? PEL_NOTE_DEFAULT : 0u) |
+                          (argument->positional ? PEL_NOTE_POSITIONAL : 0u) |
+                          (is_size(argument->name) ? PEL_NOTE_SIZE : 0u));
     }
 }
 
@@ -312,20 +314,20 @@ static void wrap_child(pel_builder *b, pel_node *made, const pel_log_module *row
     made->Call.args = pel_nodes_one(b->ctx, pel_module_call(b, row->children[0]));
     if (!pel_name_is(row->child_names.at[0], "_orig_mod")) return;
     made->Call.func = pel_library_expression(b->ctx, b->program, PEL_STR("torch.compile"));
-    pel_add_keyword(b->ctx, made, pel_intern_c(b->ctx, "backend"), pel_make_text(b->ctx, PEL_STR("eager")), 0);
+    pel_add_keyword(b->ctx, made, pel_intern_c(b->ctx, "backend"), pel_make_text(b->ctx, PEL_STR("eager")));
 }
 
 static pel_node *call_partial(pel_builder *b, const pel_value *partial, pel_node *of, const pel_log_module *row) {
     pel_node *func = pel_value_expression(b->ctx, b->program, partial->items[0]);
     if (!func) pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "what was done to %.*s has no name", PEL_FMT(row->path));
     pel_node *call = pel_call_of(b->ctx, func, pel_nodes_one(b->ctx, of));
-    call->mark = PEL_CALL_BUILDS;
+    pel_set_notes(b->ctx, b->program->notes, call, PEL_NOTE_BUILDS);
     const pel_value *keywords = pel_value_at(b->log, partial->items[2]);
     for (uint32_t k = 0; k + 1 < keywords->n; k += 2) {
         const pel_value *name = pel_value_at(b->log, keywords->items[k]);
         pel_node *value = pel_value_expression(b->ctx, b->program, keywords->items[k + 1]);
         if (name->kind == PEL_V_CONST && name->constant->kind == PEL_CONST_STR && value)
-            pel_add_keyword(b->ctx, call, pel_intern_str(b->ctx, name->constant->text), value, 0);
+            pel_add_keyword(b->ctx, call, pel_intern_str(b->ctx, name->constant->text), value);
     }
     return call;
 }
@@ -397,7 +399,7 @@ static pel_node *author_module_call(pel_builder *b, pel_id module) {
     if (made) return made;
     /* The class contains itself and is under way: pel_finish_class fills the arguments in. */
     pel_node *later = pel_call_of(b->ctx, pel_make_name(b->ctx, class->name, PEL_Load), (pel_nodes){ 0 });
-    later->mark = PEL_CALL_BUILDS | PEL_CALL_OPAQUE;
+    pel_set_notes(b->ctx, b->program->notes, later, PEL_NOTE_BUILDS | PEL_NOTE_OPAQUE);
     pel_map_set(b->ctx, &b->signed_call_of, module, PEL_KEY(later));
     return later;
 }
@@ -424,7 +426,7 @@ pel_node *pel_child_text(pel_builder *b, pel_id child) {
     pel_node *made = pel_module_call(b, child);
     if (!pel_is_torch_module(b->log, child) || !pel_is_frozen(b->log, child)) return made;
     pel_node *frozen = pel_not_trained(b->ctx, made);
-    frozen->mark = PEL_CALL_BUILDS;
+    pel_set_notes(b->ctx, b->program->notes, frozen, PEL_NOTE_BUILDS);
     return frozen;
 }
 

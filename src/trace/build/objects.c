@@ -79,12 +79,12 @@ pel_node *pel_held_object(pel_builder *b, const pel_log_module *instance, pel_id
     const held_class *of = class_of(b, object->class);
     if (!of) return NULL;
     pel_node *made = pel_call_of(b->ctx, pel_make_name(b->ctx, of->row->name, PEL_Load), (pel_nodes){ 0 });
-    made->mark = PEL_CALL_BUILDS;
+    pel_set_notes(b->ctx, b->program->notes, made, PEL_NOTE_BUILDS);
     for (uint32_t i = 0; i < of->arguments.n; i++) {
         pel_id held = pel_item_named(b->log, object, of->arguments.at[i]);
         pel_node *value = held ? pel_held_text(b, instance, held, depth + 1) : NULL;
         if (!value) return NULL;
-        pel_add_keyword(b->ctx, made, of->arguments.at[i], value, i < 3 ? PEL_ARG_POSITIONAL : 0u);
+        pel_add_noted(b, made, of->arguments.at[i], value, i < 3 ? PEL_NOTE_POSITIONAL : 0u);
     }
     return made;
 }

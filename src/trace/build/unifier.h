@@ -31,7 +31,8 @@ pel_node *pel_unify_some(pel_unifier *unifier, const pel_some *some, pel_name hi
 pel_unifier pel_unifier_inside(pel_unifier *outside, const uint32_t *lane_of, uint32_t n);
 /* Whether one of the holes from `first` on is for something that is built. */
 bool pel_has_builder(const pel_unifier *unifier, uint32_t first);
-bool pel_any_has_mark(pel_column l, uint32_t mark);
+/* Whether some of them has a call with the note, at any depth. */
+bool pel_any_has_note(const pel_unifier *unifier, pel_column l, pel_node_note note);
 bool pel_all_equal(pel_column l);
 bool pel_all_of_kind(pel_column l, pel_kind kind);
 /* The column of one part of each. */

@@ -21,34 +21,32 @@ pel_column pel_pick(pel_ctx *ctx, pel_column l, pel_node *(*part)(pel_node *, ui
 }
 
 typedef struct search {
-    uint32_t mark;
+    const pel_note_table *notes;
+    pel_node_note note;
     bool found;
 } search;
 
-static void look_for_mark(void *arg, pel_node **slot) {
+static void look_for_note(void *arg, pel_node **slot) {
     search *s = arg;
     if (s->found) return;
-    if ((*slot)->kind == PEL_Call && (*slot)->mark & s->mark)
+    if ((*slot)->kind == PEL_Call && pel_node_notes(s->notes, *slot) & s->note)
         s->found = true;
     else
-        pel_each_child(*slot, look_for_mark, arg);
+        pel_each_child(*slot, look_for_note, arg);
 }
 
-static bool has_mark(pel_node *node, uint32_t mark) {
-    search s = { mark, false };
-    look_for_mark(&s, &node);
+bool pel_any_has_note(const pel_unifier *unifier, pel_column l, pel_node_note note) {
+    search s = { unifier->notes, note, false };
+    for (uint32_t i = 0; i < l.n && !s.found; i++) {
+        pel_node *node = l.at[i];
+        look_for_note(&s, &node);
+    }
     return s.found;
-}
-
-bool pel_any_has_mark(pel_column l, uint32_t mark) {
-    for (uint32_t i = 0; i < l.n; i++)
-        if (has_mark(l.at[i], mark)) return true;
-    return false;
 }
 
 bool pel_has_builder(const pel_unifier *unifier, uint32_t first) {
     for (uint32_t h = first; h < unifier->holes.n; h++)
-        if (pel_any_has_mark((pel_column){ unifier->holes.at[h].values, unifier->n_lanes }, PEL_CALL_BUILDS))
+        if (pel_any_has_note(unifier, (pel_column){ unifier->holes.at[h].values, unifier->n_lanes }, PEL_NOTE_BUILDS))
             return true;
     return false;
 }
@@ -101,9 +99,9 @@ static pel_node *tuple_element(pel_node *tuple, uint32_t i) { return tuple->Tupl
 
 /* Whether the author calls the same function of torch's, or one that fills a tensor where we leave it empty: then the
  * arguments have the same order. A helper of his own may have another. */
-static bool have_one_order(const pel_node *author, const pel_node *call) {
+static bool have_one_order(const pel_unifier *unifier, const pel_node *author, const pel_node *call) {
     static const char *const fillers[] = { "empty", "zeros", "ones", "rand", "randn" };
-    if (author->mark & PEL_CALL_GIVEN) return true;
+    if (pel_node_notes(unifier->notes, author) & PEL_NOTE_GIVEN) return true;
     pel_name his = pel_last_name(author->Call.func), ours = pel_last_name(call->Call.func);
     if (call->Call.func->kind != PEL_Attribute || !his) return false;
     for (size_t i = 0; pel_name_is(ours, "empty") && i < PEL_COUNT(fillers); i++)
@@ -140,7 +138,7 @@ static const pel_node *authors_argument(const pel_unifier *unifier, const pel_no
         if (name && author->Call.keywords.at[i]->keyword.arg == name) return author->Call.keywords.at[i]->keyword.value;
     bool has_place = call->Call.func->kind == PEL_Name
                          ? find_place(unifier, author, call, name, &place)
-                         : have_one_order(author, call) || are_sizes_first(unifier, author, place);
+                         : have_one_order(unifier, author, call) || are_sizes_first(unifier, author, place);
     if (!has_place || place >= author->Call.args.n) return NULL;
     for (uint32_t i = 0; i <= place; i++)
         if (author->Call.args.at[i]->kind == PEL_Starred) return NULL;
@@ -148,23 +146,25 @@ static const pel_node *authors_argument(const pel_unifier *unifier, const pel_no
 }
 
 /* What the author passes where we pass `*[a, b]`: nn.Sequential(a, b), or a list of his own. */
-static const pel_node *authors_list(pel_ctx *ctx, const pel_node *author, const pel_node *call) {
-    if (!author || author->kind != PEL_Call || call->Call.args.n != 1 || !have_one_order(author, call)) return NULL;
+static const pel_node *authors_list(const pel_unifier *unifier, const pel_node *author, const pel_node *call) {
+    if (!author || author->kind != PEL_Call || call->Call.args.n != 1 || !have_one_order(unifier, author, call))
+        return NULL;
     const pel_nodes his = author->Call.args;
     for (uint32_t i = 0; i < his.n; i++)
         if (his.at[i]->kind == PEL_Starred) { /* *[a for ...]; *layers has the name of the whole */
             const pel_node *list = his.at[i]->Starred.value;
             return his.n == 1 && (list->kind == PEL_List || list->kind == PEL_ListComp) ? list : NULL;
         }
-    pel_node *list = pel_node_new(ctx, PEL_List);
+    pel_node *list = pel_node_new(unifier->ctx, PEL_List);
     list->List.elts = his;
     return list;
 }
 
 /* Linear(in_features, out_features) */
-static bool leads_to_size(const pel_node *call) {
+static bool leads_to_size(const pel_unifier *unifier, const pel_node *call) {
     const pel_nodes keywords = call->Call.keywords;
-    return keywords.n > 1 && keywords.at[0]->mark & keywords.at[1]->mark & PEL_ARG_SIZE;
+    return keywords.n > 1 && pel_node_notes(unifier->notes, keywords.at[0]) &
+                                 pel_node_notes(unifier->notes, keywords.at[1]) & PEL_NOTE_SIZE;
 }
 
 /* The unifier's author, is_size and begins_part describe the argument that comes next, and calls inside of it change
@@ -174,14 +174,14 @@ pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     const pel_node *author = unifier->author;
     pel_node *first = l.at[0], *call = pel_node_new(ctx, PEL_Call);
-    call->mark = first->mark;
+    pel_set_notes(ctx, unifier->notes, call, pel_node_notes(unifier->notes, first));
     call->Call.func = first->Call.func;
     for (uint32_t i = 0; i < first->Call.args.n; i++) {
         pel_column args = pel_pick(ctx, l, call_argument, i);
         pel_node *arg;
         unifier->author = authors_argument(unifier, author, first, NULL, i);
         if (args.at[0]->kind == PEL_Starred) {
-            unifier->author = authors_list(ctx, author, first);
+            unifier->author = authors_list(unifier, author, first);
             arg = pel_node_new(ctx, PEL_Starred);
             arg->Starred.value = pel_unify_column(unifier, pel_pick(ctx, args, starred_value, 0), hint);
         } else {
@@ -192,14 +192,16 @@ pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
     for (uint32_t i = 0; i < first->Call.keywords.n; i++) {
         pel_column keywords = pel_pick(ctx, l, call_keyword, i);
         bool always_default = true;
-        for (uint32_t k = 0; k < l.n; k++) always_default &= (keywords.at[k]->mark & PEL_ARG_DEFAULT) != 0;
+        for (uint32_t k = 0; k < l.n; k++)
+            always_default &= (pel_node_notes(unifier->notes, keywords.at[k]) & PEL_NOTE_DEFAULT) != 0;
         pel_node *keyword = pel_node_new(ctx, PEL_keyword);
-        keyword->mark = (keywords.at[0]->mark & ~(uint32_t)PEL_ARG_DEFAULT) | (always_default ? PEL_ARG_DEFAULT : 0);
+        uint32_t notes = pel_node_notes(unifier->notes, keywords.at[0]) & ~(uint32_t)PEL_NOTE_DEFAULT;
+        pel_set_notes(ctx, unifier->notes, keyword, notes | (always_default ? PEL_NOTE_DEFAULT : 0u));
         keyword->keyword.arg = keywords.at[0]->keyword.arg;
         pel_name name = keyword->keyword.arg;
-        unifier->is_size = keyword->mark & PEL_ARG_SIZE;
+        unifier->is_size = notes & PEL_NOTE_SIZE;
         unifier->author = authors_argument(unifier, author, first, name, first->Call.args.n + i);
-        unifier->begins_part = unifier->is_part && i == 0 && leads_to_size(first);
+        unifier->begins_part = unifier->is_part && i == 0 && leads_to_size(unifier, first);
         keyword->keyword.value =
             pel_unify_column(unifier, pel_pick(ctx, keywords, keyword_value, 0), name ? name : hint);
         pel_nodes_push(ctx, &call->Call.keywords, keyword);
@@ -213,6 +215,7 @@ pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
 
 pel_unifier pel_unifier_inside(pel_unifier *outside, const uint32_t *lane_of, uint32_t n) {
     pel_unifier inner = { .ctx = outside->ctx,
+                          .notes = outside->notes,
                           .n_lanes = n,
                           .prefix = outside->prefix,
                           .around = outside,
@@ -315,6 +318,7 @@ static pel_node *told_by_value(pel_unifier *unifier, const pel_some *some) {
 }
 
 typedef struct size_pair {
+    const pel_unifier *unifier;
     pel_name in, out;
 } size_pair;
 
@@ -323,9 +327,9 @@ static void find_sizes(void *arg, pel_node **slot) {
     size_pair *pair = arg;
     const pel_node *node = *slot;
     if (pair->in) return;
-    if (node->kind == PEL_Call && leads_to_size(node)) {
+    if (node->kind == PEL_Call && leads_to_size(pair->unifier, node)) {
         const pel_node *in = node->Call.keywords.at[0]->keyword.value, *out = node->Call.keywords.at[1]->keyword.value;
-        if (in->kind == PEL_Name && out->kind == PEL_Name) *pair = (size_pair){ in->Name.id, out->Name.id };
+        if (in->kind == PEL_Name && out->kind == PEL_Name) pair->in = in->Name.id, pair->out = out->Name.id;
     }
     pel_each_child(*slot, find_sizes, arg);
 }
@@ -333,7 +337,7 @@ static void find_sizes(void *arg, pel_node **slot) {
 /* What leads to a size from another is there if they differ: where it is not, the one that it would begin with, and
  * that nothing else needs, is the other. NULL if the part is no such thing. */
 static pel_node *told_by_sizes(pel_unifier *unifier, uint32_t first, const pel_some *some, pel_node *body) {
-    size_pair pair = { 0 };
+    size_pair pair = { .unifier = unifier };
     find_sizes(&pair, &body);
     pel_hole *own = pel_hole_named(unifier, pair.in), *other = pel_hole_named(unifier, pair.out);
     if (!own || own < unifier->holes.at + first || !other || other >= own || other->open) return NULL;
@@ -383,9 +387,9 @@ static pel_node *unify_tuple(pel_unifier *unifier, pel_column l, pel_name hint) 
 
 pel_node *pel_unify_column(pel_unifier *unifier, pel_column l, pel_name hint) {
     pel_node *first = l.at[0];
-    if (l.n > 1 && pel_any_has_mark(l, PEL_CALL_OPAQUE)) return pel_make_hole(unifier, l, hint);
+    if (l.n > 1 && pel_any_has_note(unifier, l, PEL_NOTE_OPAQUE)) return pel_make_hole(unifier, l, hint);
     if (pel_all_of_kind(l, PEL_Call) && pel_calls_fit(l)) return pel_unify_call(unifier, l, hint);
-    bool builds = pel_any_has_mark(l, PEL_CALL_BUILDS);
+    bool builds = pel_any_has_note(unifier, l, PEL_NOTE_BUILDS);
     bool in_parts = builds || any_names_self(l);
     if (pel_all_of_kind(l, PEL_List) && in_parts) return pel_unify_list(unifier, l, hint);
     if (pel_all_of_kind(l, PEL_Tuple) && in_parts) { /* a tuple of plain values is better passed whole */
@@ -458,18 +462,19 @@ static bool makes_names(const pel_node *node) {
            node->ListComp.elt->Tuple.elts.n == 2 && node->ListComp.elt->Tuple.elts.at[0]->kind == PEL_JoinedStr;
 }
 
-static void polish_call(pel_ctx *ctx, pel_node *call) {
+static void polish_call(pel_ctx *ctx, const pel_note_table *table, pel_node *call) {
+    bool builds = pel_node_notes(table, call) & PEL_NOTE_BUILDS;
     pel_nodes args = { 0 }, keywords = { 0 };
     for (uint32_t i = 0; i < call->Call.args.n; i++) {
         pel_node *arg = call->Call.args.at[i];
         if (arg->kind == PEL_Starred && arg->Starred.value->kind == PEL_List) {
             const pel_nodes elements = arg->Starred.value->List.elts;
             for (uint32_t k = 0; k < elements.n; k++) pel_nodes_push(ctx, &args, elements.at[k]);
-        } else if (call->mark & PEL_CALL_BUILDS && arg->kind == PEL_List && !arg->List.elts.n) {
+        } else if (builds && arg->kind == PEL_List && !arg->List.elts.n) {
             continue; /* nn.ModuleList() */
-        } else if (call->mark & PEL_CALL_BUILDS && is_list_of_pairs(arg) && !would_be_sorted(call, arg)) {
+        } else if (builds && is_list_of_pairs(arg) && !would_be_sorted(call, arg)) {
             pel_nodes_push(ctx, &args, dict_of_pairs(ctx, arg));
-        } else if (call->mark & PEL_CALL_BUILDS && makes_names(arg) && !is_parameter_dict(call)) {
+        } else if (builds && makes_names(arg) && !is_parameter_dict(call)) {
             pel_nodes_push(ctx, &args, dict_of_comprehension(ctx, arg));
         } else {
             pel_nodes_push(ctx, &args, arg);
@@ -477,25 +482,33 @@ static void polish_call(pel_ctx *ctx, pel_node *call) {
     }
     for (uint32_t i = 0; i < call->Call.keywords.n; i++) {
         pel_node *keyword = call->Call.keywords.at[i];
-        uint32_t mark = keyword->mark;
-        keyword->mark = 0;
-        if (mark & PEL_ARG_DEFAULT) continue;
-        if (mark & PEL_ARG_POSITIONAL && !keywords.n)
+        uint32_t notes = pel_node_notes(table, keyword);
+        pel_forget_notes(keyword);
+        if (notes & PEL_NOTE_DEFAULT) continue;
+        if (notes & PEL_NOTE_POSITIONAL && !keywords.n)
             pel_nodes_push(ctx, &args, keyword->keyword.value);
         else
             pel_nodes_push(ctx, &keywords, keyword);
     }
     call->Call.args = args;
     call->Call.keywords = keywords;
-    call->mark = 0;
+    pel_forget_notes(call);
 }
+
+typedef struct polishing {
+    pel_ctx *ctx;
+    const pel_note_table *notes;
+} polishing;
 
 static void polish(void *arg, pel_node **slot) {
+    const polishing *p = arg;
     pel_each_child(*slot, polish, arg);
-    if ((*slot)->kind == PEL_Call && (*slot)->mark) polish_call(arg, *slot);
+    if ((*slot)->kind == PEL_Call && pel_node_notes(p->notes, *slot)) polish_call(p->ctx, p->notes, *slot);
 }
 
-void pel_unify_polish(pel_ctx *ctx, pel_node **slot) { polish(ctx, slot); }
+void pel_unify_polish(pel_ctx *ctx, const pel_note_table *notes, pel_node **slot) {
+    polish(&(polishing){ ctx, notes }, slot);
+}
 
 /* Lists of what is built, among them elements that come again. */
 

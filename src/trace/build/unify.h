@@ -8,38 +8,25 @@
 #define PEL_TRACE_BUILD_UNIFY_H
 
 #include "base/map.h"
-#include "python/ast.h"
-
-/* Marks on keyword nodes of constructor calls. All arguments are keywords until pel_unify_polish. */
-enum {
-    PEL_ARG_DEFAULT = 1,    /* the value is the signature's default: left out if it is so in all lanes */
-    PEL_ARG_POSITIONAL = 2, /* to be written without its name */
-    PEL_ARG_SIZE = 4,       /* how large a layer is, which nobody gives a default */
-};
-
-/* Marks on calls. */
-enum {
-    PEL_CALL_BUILDS = 1, /* makes something that must not be made twice or shared: a module, a parameter */
-    PEL_CALL_OPAQUE = 2, /* not to be looked into: differs by definition (a class that contains itself) */
-    PEL_CALL_GIVEN = 4,  /* of the author's: what is called is an argument of his constructor */
-};
+#include "trace/depends/notes.h"
 
 typedef struct pel_hole {
     pel_name name;
     pel_node **values; /* one for each lane */
     bool *open;        /* lanes that have no use for it: any value would do there; NULL: none */
-    bool is_size;      /* stands where PEL_ARG_SIZE is */
+    bool is_size;      /* stands where PEL_NOTE_SIZE is */
 } pel_hole;
 
 typedef struct pel_unifier {
     pel_ctx *ctx;
+    pel_note_table *notes;
     uint32_t n_lanes;
     PEL_VEC(pel_hole) holes;
     const char *prefix;               /* tells two holes apart that want the same name: "conv1" */
     const struct pel_unifier *around; /* a comprehension's variables must not hide the names outside */
     PEL_VEC(pel_name) busy;           /* names that comprehensions use for their variables */
     PEL_VEC(pel_hole) known;          /* names that the author has for such values, to be preferred */
-    bool is_size;                     /* what is unified is an argument with PEL_ARG_SIZE */
+    bool is_size;                     /* what is unified is an argument with PEL_NOTE_SIZE */
     bool is_part;                     /* of what only some lanes have */
     bool begins_part;                 /* what is unified is the size that such a thing begins with */
     const pel_node *author;           /* what stands in the author's constructor where this is unified, or NULL */
@@ -55,6 +42,6 @@ void pel_derive_holes(pel_unifier *unifier, pel_nodes *body);
 bool pel_is_no_identity(const pel_node *node); /* anything but nn.Identity() */
 
 /* Constructor calls as people write them: no defaults, the first arguments without their names. */
-void pel_unify_polish(pel_ctx *ctx, pel_node **slot);
+void pel_unify_polish(pel_ctx *ctx, const pel_note_table *notes, pel_node **slot);
 
 #endif

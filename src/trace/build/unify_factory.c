@@ -11,36 +11,39 @@ static bool is_class(const pel_node *func) {
     return func->kind == PEL_Name && name && name->text[0] >= 'A' && name->text[0] <= 'Z';
 }
 
-static bool builds_module(const pel_node *node) {
-    return node->kind == PEL_Call && node->mark & PEL_CALL_BUILDS && is_class(node->Call.func);
+static bool builds_module(const pel_unifier *unifier, const pel_node *node) {
+    return node->kind == PEL_Call && pel_node_notes(unifier->notes, node) & PEL_NOTE_BUILDS &&
+           is_class(node->Call.func);
 }
 
 /* The call with the arguments that will be written, all by name: those by place have the names of the first lane's, so
  * that two classes which call their first argument differently fit. NULL if that can't be said. */
-static pel_node *as_written(pel_ctx *ctx, const pel_node *call, const pel_node *first) {
+static pel_node *as_written(pel_unifier *unifier, const pel_node *call, const pel_node *first) {
+    pel_ctx *ctx = unifier->ctx;
     if (call->Call.args.n) return NULL;
     pel_node *made = pel_make_call(ctx, first->Call.func, (pel_nodes){ 0 }, (pel_nodes){ 0 });
-    made->mark = PEL_CALL_BUILDS;
+    pel_set_notes(ctx, unifier->notes, made, PEL_NOTE_BUILDS);
     bool by_place = true;
     for (uint32_t i = 0; i < call->Call.keywords.n; i++) {
         const pel_node *keyword = call->Call.keywords.at[i];
-        if (keyword->mark & PEL_ARG_DEFAULT) continue;
-        by_place &= (keyword->mark & PEL_ARG_POSITIONAL) != 0;
+        uint32_t notes = pel_node_notes(unifier->notes, keyword);
+        if (notes & PEL_NOTE_DEFAULT) continue;
+        by_place &= (notes & PEL_NOTE_POSITIONAL) != 0;
         pel_name name = keyword->keyword.arg;
         if (by_place && first != call && made->Call.keywords.n < first->Call.keywords.n)
             name = first->Call.keywords.at[made->Call.keywords.n]->keyword.arg;
         pel_node *written = pel_make_keyword(ctx, name, keyword->keyword.value);
-        written->mark = keyword->mark;
+        pel_set_notes(ctx, unifier->notes, written, notes);
         pel_nodes_push(ctx, &made->Call.keywords, written);
     }
     return made;
 }
 
 /* Modules that differ in nothing but their class, or are nn.Identity, which takes any arguments. */
-static bool find_written(pel_ctx *ctx, pel_some *some) {
+static bool find_written(pel_unifier *unifier, pel_some *some) {
     const pel_node *first = some->at[0];
     for (uint32_t i = 0; i < some->n; i++) {
-        pel_node *written = as_written(ctx, some->at[i], first);
+        pel_node *written = as_written(unifier, some->at[i], first);
         if (!written) return false;
         some->at[i] = written;
         if (i == 0) first = written;
@@ -73,9 +76,9 @@ pel_node *pel_unify_factory(pel_unifier *unifier, pel_column l, pel_name hint) {
     const pel_node *author = unifier->author;
     if (author && author->kind == PEL_Name) return NULL; /* he is given the module itself */
     for (uint32_t i = 0; i < l.n; i++)
-        if (!builds_module(l.at[i]) || l.n != unifier->n_lanes) return NULL;
+        if (!builds_module(unifier, l.at[i]) || l.n != unifier->n_lanes) return NULL;
     pel_some some = pel_some_lanes(ctx, l, pel_is_no_identity);
-    if (!some.n || !find_written(ctx, &some)) return NULL;
+    if (!some.n || !find_written(unifier, &some)) return NULL;
     pel_node *made = some.n < l.n ? pel_unify_some(unifier, &some, hint)
                                   : pel_unify_call(unifier, (pel_column){ some.at, some.n }, hint);
     if (!made) return NULL;

@@ -137,7 +137,7 @@ static pel_name name_in(pel_ctx *ctx, const pel_node *author) {
 
 pel_node *pel_make_hole(pel_unifier *unifier, pel_column l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
-    if (!pel_any_has_mark(l, PEL_CALL_BUILDS)) { /* a module must not be shared: two would become one */
+    if (!pel_any_has_note(unifier, l, PEL_NOTE_BUILDS)) { /* a module must not be shared: two would become one */
         for (uint32_t h = 0; h < unifier->holes.n; h++)
             if (same_values(&unifier->holes.at[h], l)) {
                 fill_open(&unifier->holes.at[h], l);

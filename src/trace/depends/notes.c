@@ -1,16 +1,23 @@
 /* What is noted of nodes, and the opposite of a test, which depends on it. */
 #include "trace/depends/notes.h"
 
-/* A row of its own: the one that the node had may be that of copies, too. */
-void pel_note_node(pel_synth *s, pel_node *node, pel_node_note note) {
-    uint8_t known = node->mark && node->mark <= s->notes.rows.n ? s->notes.rows.at[node->mark - 1] : 0;
-    if (known & note) return;
-    pel_push(s->ctx, &s->notes.rows, (uint8_t)(known | note));
-    node->mark = s->notes.rows.n;
+uint32_t pel_node_notes(const pel_note_table *table, const pel_node *node) {
+    return node->mark && node->mark <= table->rows.n ? table->rows.at[node->mark - 1] : 0;
 }
 
-bool pel_is_noted(const pel_synth *s, const pel_node *node, uint8_t notes) {
-    return node->mark && node->mark <= s->notes.rows.n && (s->notes.rows.at[node->mark - 1] & notes);
+/* A row of its own: the one that the node had may be that of copies, too. */
+void pel_set_notes(pel_ctx *ctx, pel_note_table *table, pel_node *node, uint32_t notes) {
+    if (notes) pel_push(ctx, &table->rows, (uint16_t)notes);
+    node->mark = notes ? table->rows.n : 0;
+}
+
+void pel_note_node(pel_synth *s, pel_node *node, pel_node_note note) {
+    uint32_t known = pel_node_notes(s->program->notes, node);
+    if (!(known & note)) pel_set_notes(s->ctx, s->program->notes, node, known | note);
+}
+
+bool pel_is_noted(const pel_synth *s, const pel_node *node, uint32_t notes) {
+    return pel_node_notes(s->program->notes, node) & notes;
 }
 
 void pel_forget_notes(pel_node *node) { node->mark = 0; }

@@ -16,7 +16,7 @@ void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id v
     const pel_log *log = program->log;
     pel_map objects = { 0 };
     const pel_str why = PEL_STR("it is given an object without a literal");
-    uint32_t n_before = program->refused.n;
+    uint32_t n_before = program->said.refused.n;
     note_objects(ctx, log, value, &objects, 0);
     for (pel_id id = 1; id < log->activations.n; id++) {
         const pel_activation *activation = &log->activations.at[id];
@@ -25,13 +25,13 @@ void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id v
         uint32_t n = row->code->argcount + row->code->kwonlyargcount;
         for (uint32_t p = 0; p < n; p++)
             if (pel_map_has(&objects, pel_value_at(log, activation->locals[p])->object)) {
-                pel_push(ctx, &program->refused, ((pel_refused){ activation->code, why }));
+                pel_push(ctx, &program->said.refused, ((pel_refused){ activation->code, why }));
                 break;
             }
     }
-    for (uint32_t i = 0; i < program->functions.n && program->refused.n == n_before; i++)
+    for (uint32_t i = 0; i < program->functions.n && program->said.refused.n == n_before; i++)
         if (program->functions.at[i]->class == class && program->functions.at[i]->from_source)
-            pel_push(ctx, &program->refused, ((pel_refused){ program->functions.at[i]->code, why }));
+            pel_push(ctx, &program->said.refused, ((pel_refused){ program->functions.at[i]->code, why }));
 }
 
 /* ---- a function for one place that calls ---- */
@@ -628,7 +628,7 @@ static void write_straight(pel_synth *s) {
     if (!names.len) return;
     if (n_said > MOST_SAID) pel_putf(&names, " and %u more", n_said - MOST_SAID);
     pel_remark remark = { .kind = PEL_REMARK_FALLBACK, .text = pel_buf_str(&names) };
-    pel_push(s->ctx, &s->program->remarks, remark);
+    pel_push(s->ctx, &s->program->said.remarks, remark);
 }
 
 bool pel_pass_lines(pel_synth *s) {

@@ -117,7 +117,7 @@ static void find_roundabout(pel_ctx *ctx, pel_program *program) {
         for (uint32_t k = 0; k < function->activations.n; k++) {
             pel_id code = entry_of(&f, function->activations.at[k]);
             if (!function->from_source && code == function->code) continue; /* it is told by its calls as it is */
-            if (pel_map_set(ctx, &found, code, 1)) pel_push(ctx, &program->roundabout, code);
+            if (pel_map_set(ctx, &found, code, 1)) pel_push(ctx, &program->said.roundabout, code);
         }
     }
 }

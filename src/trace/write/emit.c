@@ -342,10 +342,10 @@ static void put_imports(writer *w, const pel_print_options *options, pel_buf *ou
 /* ---- header ---- */
 
 static void put_fallbacks(const pel_program *program, pel_buf *out) {
-    for (uint32_t i = 0; i < program->remarks.n; i++)
-        if (program->remarks.at[i].kind == PEL_REMARK_FALLBACK)
+    for (uint32_t i = 0; i < program->said.remarks.n; i++)
+        if (program->said.remarks.at[i].kind == PEL_REMARK_FALLBACK)
             pel_putf(out, "# Written as the calls that ran, not as their source: %.*s.\n",
-                     PEL_FMT(program->remarks.at[i].text));
+                     PEL_FMT(program->said.remarks.at[i].text));
 }
 
 /* Whether an item of the list of versions, "timm 1.0.30", says something of this model: that of Python, of torch, or of

@@ -35,13 +35,13 @@ static void find_unwritable(void *arg, pel_node **slot) {
 
 static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const char *why) {
     const pel_log_code *row = &s->log->codes.at[group->code];
-    pel_push(s->ctx, &s->program->refused, ((pel_refused){ group->code, pel_str_of(why) }));
+    pel_push(s->ctx, &s->program->said.refused, ((pel_refused){ group->code, pel_str_of(why) }));
     pel_str path = row->file ? s->log->files.at[row->file].path : PEL_STR("?");
     pel_remark remark = { PEL_REMARK_REFUSED,
                           pel_format(s->ctx, "%s:%u: %s: %s", pel_format(s->ctx, "%.*s", PEL_FMT(path)).ptr, line,
                                      row->code->qualname ? row->code->qualname->text : row->code->name->text, why),
                           row->file, line };
-    pel_push(s->ctx, &s->program->remarks, remark);
+    pel_push(s->ctx, &s->program->said.remarks, remark);
 }
 
 static bool split_groups(pel_synth *s, const pel_reach *r, bool without_text) {
@@ -75,10 +75,10 @@ static bool check_texts(pel_synth *s, const pel_reach *r) {
         refuse(s, group, b.found->lineno,
                pel_format(s->ctx, "`%.*s` is an object without a literal", PEL_FMT(text)).ptr);
     }
-    for (uint32_t i = 0; i < s->program->remarks.n; i++)
-        if (s->program->remarks.at[i].kind == PEL_REMARK_REFUSED)
-            pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, s->program->remarks.at[i].line, 0, "%.*s",
-                         PEL_FMT(s->program->remarks.at[i].text));
+    for (uint32_t i = 0; i < s->program->said.remarks.n; i++)
+        if (s->program->said.remarks.at[i].kind == PEL_REMARK_REFUSED)
+            pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, s->program->said.remarks.at[i].line, 0, "%.*s",
+                         PEL_FMT(s->program->said.remarks.at[i].text));
     return true;
 }
 
@@ -148,7 +148,7 @@ void pel_write_stub(pel_synth *s) {
 bool pel_pass_texts(pel_synth *s) {
     if (check_texts(s, &s->reached)) return false;
     pel_program *program = s->program; /* functions were split: what was written of them goes */
-    program->functions.n = program->classes.n = program->remarks.n = program->globals.n = 0;
+    program->functions.n = program->classes.n = program->said.remarks.n = program->globals.n = 0;
     program->operators.n = 0;
     program->hooks.hooked = (pel_map){ 0 };
     s->regroup = true;
