@@ -77,6 +77,7 @@ static const cli_option options[] = {
     { 'o', "output", "FILE", "where the source goes (default standard output)", NULL },
     CLI_OPTION_MODEL,
     { 0, "html", "FILE", "write a page: the hierarchy with the skeleton's classes beside it", NULL },
+    { 0, "call", "METHOD(INPUT, ...)", "record this call of a method; may be given several times", NULL },
     { 0, "module", "PATH", "only this part of the model, as encoder.layer.0", NULL },
     { 0, "leaf", "PACKAGE.CLASS", "a class to keep as it is; the skeleton imports it", NULL },
     { 0, "list", NULL, "of a script: only list the models that it calls", NULL },
@@ -125,6 +126,11 @@ const cli_command cli_cmd_skeleton = {
              "the model's constructor). Sizes that follow such a number are written as cfg.NAME; Model()\n"
              "is still the model of SPEC. A field is kept only if the original and the skeleton,\n"
              "both built in other sizes, are bit-equal; the header lists these sizes. All others stay numbers.\n"
+             "\n"
+             "--call records methods other than forward, as encode_image(2x3x32x32): the file has these\n"
+             "methods, and each of them is compared. An input is a tensor as for --input, or a literal:\n"
+             "'encode_text(ids=2x12:int64<100, normalize=True)'. Several calls of one method are one\n"
+             "method in the file. With --input, forward is recorded, too.\n"
              "\n"
              "--device meta is for models that don't fit into memory: SPEC is built without the numbers of\n"
              "its parameters and recorded on tensors without values. The skeleton is compared by structure:\n"

@@ -3,6 +3,7 @@
 static const cli_option options[] = {
     { 0, "against", "SPEC", "the model, as for `pellucid skeleton`", NULL },
     CLI_OPTION_MODEL,
+    { 0, "call", "METHOD(INPUT, ...)", "a call that FILE was made of; may be given several times", NULL },
     { 0, "module", "PATH", "the part of the model that FILE is a skeleton of", NULL },
     { 0, "full", NULL, "every check of the table, not only those that FILE was verified with", NULL },
     CLI_OPTION_END,

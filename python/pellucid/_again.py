@@ -19,35 +19,45 @@ if TYPE_CHECKING:
 
 def verify(file: str | os.PathLike[str], model: torch.nn.Module, args: Any = (),
            kwargs: dict[str, Any] | None = None, *, full: bool | None = None, module: str | None = None,
-           progress: Callable[[str], None] | None = None) -> Report:
+           progress: Callable[[str], None] | None = None, methods: Any = None) -> Report:
     """Compares the skeleton in `file` with `model`, on these inputs and on what pellucid makes of them.
 
     Args:
         full: every check of the table; by default the set that the file itself was verified with
         module: the part of the model that the file is a skeleton of
+        methods: the calls that it was made of, as for `skeleton`
 
     A run that the file's contract says was equal and that is not, or was not made again, is a check that failed."""
     with open(file, encoding="utf-8") as opened:
         source = opened.read()
-    return verify_source(source, model, args, kwargs, full=full, module=module, progress=progress)
+    return verify_source(source, model, args, kwargs, full=full, module=module, progress=progress, methods=methods)
 
 
 def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None, *,
                   full: bool | None = None, module: str | None = None, root: str = "", draws: bool = False,
-                  progress: Callable[[str], None] | None = None) -> Report:
+                  progress: Callable[[str], None] | None = None, methods: Any = None) -> Report:
     """draws: the model is known to draw random numbers, so other ones are tried, too."""
     from . import _traced
     inputs = given(model, args, kwargs)
     contract = read_contract(source)
     root = root or (contract["root"] if contract else _last_class(source))
+    several = None
+    if methods:
+        from ._methods import several_of
+        several = several_of(model, methods, inputs)
+        source, root = several.appended(source, root)
+        model, inputs = several.module, several.inputs[0]
+    elif contract is not None and contract.get("methods"):
+        raise SkeletonError(f"the file is made of calls of {', '.join(contract['methods'])}: give them (--call)")
     device = "meta" if contract is not None and contract.get("verify") == "structure" else None
     work = workshop_for(device)(readable(model, inputs, device), module, (), "", progress or (lambda text: None))
     work.full = full if full is not None else contract is not None and contract.get("verify") == "full"
     work.records = False
+    work.several = several
     with work:
         work.record_given(inputs)
         work.drew |= draws
-        work.record_more(None)
+        work.record_more(several.inputs[1:] or None if several is not None else None)
         _traced.asked_again(work, contract)
         work.progress("verifying")
         work.state.restore()

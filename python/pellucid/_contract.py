@@ -86,6 +86,7 @@ def contract(report: Report) -> dict[str, Any]:
         "asserted": _whats(report, "guarded"), "lenient": _whats(report, "lenient"),
         "failed": {c.name: c.detail for c in report.failures},
         "not_compared": _not_compared(report),
+        **({"methods": report.methods} if report.methods else {}),
         **({"config": report.config} if report.config is not None else {}),
         **({"reduced": report.reduced["changes"]} if report.reduced is not None else {}),
     }
@@ -109,6 +110,8 @@ def in_words(report: Report) -> str:
     parts = []
     if report.status("recorded") == "passed":
         parts.append(SAME_CALLS if report.level == "structure" else "bit-equal on the recorded input")
+    if report.methods:
+        parts.append("called: " + ", ".join(report.methods))
     parts += _groups(report)
     if not parts:
         parts.append("nothing is equal")
@@ -190,7 +193,7 @@ def _not_compared(report: Report) -> dict[str, str]:
     for rule in RULES.values():
         check = next((c for name, c in skipped.items() if base_name(name) == rule.name), None)
         unsaid = not rule.phrase or rule.when != "default" or rule.name in ("train", "eval", "more", *FACETS)
-        if not unsaid and (check is not None or (rule.name not in ran and rule.name != "given")):
+        if not unsaid and rule.name not in ran and (check is not None or rule.name != "given"):
             shown[rule.phrase] = check.detail if check is not None else ""
     modes = {run["mode"] for run in report.runs}
     for mode in ("train", "eval"):

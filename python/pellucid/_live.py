@@ -65,6 +65,9 @@ def make_parser() -> Parser:
     command.add_argument("-o", "--output", metavar="FILE", help="where the source goes (standard output)")
     command.add_argument("--html", metavar="FILE",
                          help="write a page: the hierarchy with the skeleton's classes beside it")
+    command.add_argument("--call", action="append", default=[], metavar="METHOD(INPUT, ...)",
+                         help="record this call of a method instead; may be given several times. An input is a shape, "
+                              "as for --input, or a literal")
     command.add_argument("--module", metavar="PATH", help="only this part of the model, as encoder.layer.0")
     command.add_argument("--leaf", action="append", default=[], metavar="PACKAGE.CLASS",
                          help="a class to keep as it is; the skeleton imports it")
@@ -96,6 +99,8 @@ def make_parser() -> Parser:
     command = add("verify", "make the runs that a skeleton's file claims again, against its model")
     command.add_argument("file", metavar="FILE", help="a skeleton")
     add_model(command, "--against", required=True, dest="spec")
+    command.add_argument("--call", action="append", default=[], metavar="METHOD(INPUT, ...)",
+                         help="a call that FILE was made of; may be given several times")
     command.add_argument("--module", metavar="PATH", help="the part of the model that FILE is a skeleton of")
     command.add_argument("--full", action="store_true", default=None, help="every check of the table")
 
@@ -172,9 +177,16 @@ def stdout_kept() -> Iterator[None]:
 def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
     from . import _specs
     subject = _specs.load(options.spec, getattr(options, "device", None))
-    if with_inputs:
+    if with_inputs and (options.input or options.inputs or not getattr(options, "call", ())):
         _specs.give_inputs(subject, options.input, options.inputs)
+    elif with_inputs:  # calls of methods alone
+        subject.args, subject.kwargs = (), {}
     return subject
+
+
+def methods_of(options: argparse.Namespace) -> list[tuple[str, Any]] | None:
+    from . import _specs
+    return [_specs.parse_call(text) for text in options.call] or None
 
 
 def run_skeleton(options: argparse.Namespace) -> int:
@@ -237,6 +249,8 @@ def run_script(options: argparse.Namespace) -> int:
         raise SpecError("standard output is the script's: say where the skeleton goes, -o FILE", usage=True)
     if options.calls is not None and options.calls < 1:
         raise SpecError("--calls takes a number from 1", usage=True)
+    if options.call:
+        raise SpecError("a script makes its calls itself: leave out --call", usage=True)
     path, arguments = _script.split(options.script)
     if options.stop and options.calls is None:
         raise SpecError("--stop needs --calls N", usage=True)
@@ -278,7 +292,7 @@ def _finish_script(options: argparse.Namespace, watch: Any, path: str) -> tuple[
 def make_skeleton(options: argparse.Namespace, subject: Any, more: list[Any] | None, progress: Any) -> Any:
     from ._skeleton import skeleton
     return skeleton(subject.model, subject.args, subject.kwargs, more=more, module=options.module, leaves=options.leaf,
-                    strict=False, origin=subject.origin,
+                    strict=False, origin=subject.origin, methods=methods_of(options),
                     verify="full" if options.verify == "full" else not options.no_verify, prove=options.prove,
                     progress=progress, device=options.device)
 
@@ -299,9 +313,9 @@ def give_config(options: argparse.Namespace, subject: Any, made: Any, progress: 
     from ._specs import SpecError
     if made.report.level == "structure":
         raise SpecError("--config compares values: leave out --device meta", usage=True)
-    if options.no_verify or options.given_only or options.module or options.leaf:
-        raise SpecError("--config compares other sizes of the whole model: leave out --no-verify, --no-more, --module "
-                        "and --leaf", usage=True)
+    if options.no_verify or options.given_only or options.module or options.leaf or options.call:
+        raise SpecError("--config compares other sizes of the whole model's forward: leave out --no-verify, --no-more, "
+                        "--module, --leaf and --call", usage=True)
     if not made.report.good:
         return "the skeleton differs from the model"
     outcome = with_config(made, subject, lambda: load_subject(options, with_inputs=True), progress)
@@ -350,7 +364,7 @@ def run_verify(options: argparse.Namespace) -> int:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
         report = verify(options.file, subject.model, subject.args, subject.kwargs, full=options.full,
-                        module=options.module, progress=progress)
+                        module=options.module, progress=progress, methods=methods_of(options))
     if options.json:
         print(json.dumps(report.to_dict()))
     else:

@@ -265,7 +265,10 @@ def _write_as_calls(plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
 
 
 def _assert_it(plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
-    """What is still wrong is asserted at the top of the root's forward, if all of it can be."""
+    """What is still wrong is asserted at the top of the root's forward, if all of it can be. Where methods are called,
+    that forward is not handed out."""
+    if plan.work.several is not None:
+        return None
     guards, left = _guards_for(plan.work, attempt)
     new = {condition: text for condition, text in guards.items() if condition not in plan.guards}
     if left or not new or with_guards(attempt.source, attempt.root, new) is None:

@@ -22,6 +22,8 @@ from ._workshop import Workshop, workshop_for
 if TYPE_CHECKING:
     import torch
 
+    from ._methods import Methods
+
 __all__ = ["Skeleton", "SkeletonError", "skeleton"]
 
 
@@ -130,7 +132,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type | str] = (),
              strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
              verified: bool | str | None = None, prove: bool = False, device: str | None = None,
-             shapes: str = "none", origins: str = "none") -> Skeleton:
+             shapes: str = "none", origins: str = "none", methods: Any = None) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
     Args:
@@ -152,6 +154,9 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             results), "all" wherever they are known. A size is a number, or a symbol that was right in every run
         origins: "line" puts a comment above each class and function: the file and line that it is from, and what
             its docstring begins with
+        methods: {name: inputs, or a list of inputs}: methods to record instead of `forward`, or beside it where
+            args or kwargs are given; inputs are as in `more`. Other data, batch sizes, lengths and the other mode
+            are tried for the first inputs of each
         progress: by default one line on a terminal or in a notebook; False for none, or a callable that takes
             each step
     """
@@ -161,9 +166,16 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     if device and (prove or verified == "full"):
         raise ValueError("on the meta device calls are compared at the sizes that are tried: leave out "
                          f"{'prove' if prove else 'verify=full'}")
+    several = None
+    if methods:
+        if device or prove or module or more is not None:
+            raise ValueError("several methods are recorded alone: leave out device, prove, module and more "
+                             "(give a method a list of inputs)")
+        from ._methods import several_of
+        several = several_of(model, methods, given(model, args, kwargs))
     with Progress(progress) as shown:
         made = _skeleton(model, given(model, args, kwargs), more, module, _classes(leaves), origin, verified, shown,
-                         device)
+                         device, several)
         if prove and made.report.good:
             shown("comparing the calls of torch for all sizes")
             made.prove()
@@ -196,16 +208,19 @@ def closing_line(made: Skeleton, verified: bool | str = True) -> str:
 
 
 def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: str | None, leaves: tuple[type, ...],
-              origin: str, verified: bool | str, progress: Callable[[str], None], device: str | None) -> Skeleton:
+              origin: str, verified: bool | str, progress: Callable[[str], None], device: str | None,
+              several: Methods | None = None) -> Skeleton:
     """The best that could be made, good or not; raises where nothing could."""
     from ._wrappers import unwrapped, with_load_line
     wrapped, prefix = model, unwrapped(model)[1]
     model = readable(model, inputs, device)
+    if several is not None:
+        model, inputs, more = several.module, several.inputs[0], several.inputs[1:] or None
     refuse_functions(inputs)
     refuse_unknown_leaves(model, leaves)
     refuse_other_state(part_of(model, module) if module else model, leaves)
     work = workshop_for(device)(model, module, leaves, origin, progress)
-    work.full, work.compares = verified == "full", bool(verified)
+    work.full, work.compares, work.several = verified == "full", bool(verified), several
     if verified and not device:
         start_referee()  # it imports torch while the model runs
     with work:
@@ -215,6 +230,8 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
             made = finish(work, verified)
         except Exception as error:
             raise error if type(error) is not Error else SkeletonError(str(error)) from None
+    if several is not None:
+        several.handed_out(made)
     if prefix and not module:
         made.source = with_load_line(made.source, prefix, list(wrapped.state_dict()))
     return made

@@ -350,6 +350,47 @@ def parse_input(text: str, number: int) -> tuple[str | None, torch.Tensor]:
     return name, torch.randint(0, int(limit or 2), shape, generator=g).to(dtype)
 
 
+def parse_call(text: str) -> tuple[str, tuple[tuple[Any, ...], dict[str, Any]]]:
+    """METHOD(ARGUMENT, ...): an argument is [NAME=]SIZExSIZE…[:DTYPE][<LIMIT], a tensor, or a literal of Python's."""
+    method, arguments = _split_call(text)
+    if arguments is None or not method.isidentifier():
+        raise SpecError(f"{text!r} is no call; write METHOD(2x3x32x32, ids=2x12:int64<100, normalize=True)", usage=True)
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for number, part in enumerate(_parts_of(arguments)):
+        name, equal, rest = part.partition("=")
+        name, rest = (name.strip(), rest) if equal and name.strip().isidentifier() else ("", part)
+        rest = rest.strip()
+        if re.search(r"^\d+(x\d+)+|^\d+[:<]|^scalar", rest):
+            value: Any = parse_input(rest, number)[1]
+        else:
+            try:
+                value = ast.literal_eval(rest)
+            except (ValueError, SyntaxError):
+                raise SpecError(f"{rest!r} in {text!r} is no shape, nor a literal of Python's", usage=True) from None
+        if name:
+            kwargs[name] = value
+        else:
+            args.append(value)
+    return method, (tuple(args), kwargs)
+
+
+def _parts_of(text: str) -> list[str]:
+    """Parted at the commas that are in no brackets and in no string."""
+    parts, depth, quote = [""], 0, ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        depth += (c in "([{") - (c in ")]}") if not quote else 0
+        if c == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part.strip() for part in parts if part.strip()]
+
+
 def give_inputs(subject: Subject, texts: list[str], maker: str | None) -> None:
     """Inputs from the command line, from a callable, from the spec itself, or as the model says, in this order."""
     if subject.too_large:

@@ -204,6 +204,7 @@ class Report(Result):
     proof: Answer | None = None
     level: str = "default"
     reduced: dict[str, Any] | None = None  # of level "structure": what a small model showed by values
+    methods: list[str] = field(default_factory=list)  # that were recorded, where it was not forward alone
     config: dict[str, Any] | None = None  # which sizes can change, and where that was compared
 
     def status(self, name: str) -> str:
@@ -268,6 +269,7 @@ class Report(Result):
             "checks": [{**vars(c), "rule": rule_of(c.name).name} for c in self.checks],
             "seconds": self.seconds, "remarks": self.remarks, "retreats": self.retreats,
             "synthesis": json.loads(json.dumps(self.synthesis)),  # pairs are lists there
+            **({"methods": self.methods} if self.methods else {}),
             **({"config": self.config} if self.config is not None else {}),
             **({"reduced": self.reduced} if self.reduced is not None else {}),
         }

@@ -16,6 +16,8 @@ from ._verify import SEED, modes_of, names_device, play_original, verify
 if TYPE_CHECKING:
     import torch
 
+    from ._methods import Methods
+
 DRAWS = 12  # of random numbers in train mode, beside the first
 DRAWING = 1.0  # seconds after which no more are made
 SLOW = 3.0  # seconds: a call that takes longer is made as few times as possible
@@ -100,6 +102,7 @@ class Workshop:
         self.given: Inputs = ((), {})  # what the whole model gets
         self.makes_calls = False  # of the model itself; not where a program made them
         self.more: Sequence[Any] | None = None  # what the caller wants recorded, too
+        self.several: Methods | None = None  # calls of methods; the model is the module that makes them
         self.cold: Workshop | None = None  # that of the model as it was given, where this one is after a first call
         self.traced_asked = False  # whether the path of torch.export must be recorded, too
 
@@ -449,9 +452,23 @@ class Workshop:
         self._record_sizes()
         self._record_other_mode()
         self._keep_other_draws()
+        for number, inputs in enumerate(self.several.others() if self.several is not None else (), 1):
+            self._vary(inputs, 10 * number)
         if verified:
             self.progress("other values, weights, types")
             _attacks.attack(self, self.full)
+
+    def _vary(self, inputs: Inputs, number: int) -> None:
+        """Another method gets other data and sizes, too, and is called in the other mode. number: of these runs."""
+        from . import _inputs
+        for name, candidates in (("other data", _inputs.other_data(inputs, number)),
+                                 ("other batch", _inputs.other_batch(inputs, 1)),
+                                 ("other length", _inputs.other_length(inputs, 1, grid=self.grid))):
+            self._record_taken(candidates, f"{name} {number}", f"{name} {number}", self.grad)
+        self._keep_unrecorded(_inputs.other_data(inputs, number + 1), f"other data {number + 1}")
+        self._keep_unrecorded(_inputs.other_batch(inputs, 3), f"other batch {number + 1}")
+        self._keep_unrecorded(_inputs.other_length(inputs, 3, grid=self.grid), f"other length {number + 1}")
+        self._keep_unrecorded(iter([inputs]), f"{'eval' if self.whole.training else 'train'} {number}", "other")
 
     def _compare_others(self) -> None:
         """Where the caller chose what is recorded, other data and sizes are compared: the skeleton gives the same as
@@ -645,6 +662,7 @@ class Workshop:
         from . import _check
         warm = type(self)(self.whole, self.path, self.leaves, self.origin, self.progress)
         warm.caches, warm.cold, warm.full, warm.compares = caches, self, self.full, self.compares
+        warm.several = self.several
         try:
             stack.enter_context(warm)
             warm.record_given(self.given)
@@ -666,6 +684,8 @@ class Workshop:
             self.class_facts = [*plain_train(self.model, self.state.restore), *known_records(),
                                 *known_operators(), *(["numbers by name"] if _numbers_by_name else [])]
         source, root, synthesis = synthesise(trace, as_calls, self.class_facts)
+        if self.several is not None:
+            source = self.several.called_directly(source, root)
         return source, root, trace, synthesis
 
     def compared(self, source: str, root: str) -> list[Check]:

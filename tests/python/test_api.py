@@ -29,7 +29,7 @@ NOT_IN_PYTHON = {
 }
 # Options whose parameter has another form: what is switched off, what may be given several times, keywords of Python.
 RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict",
-           "no-open": "open", "leaf": "leaves", "with": "known"}
+           "no-open": "open", "leaf": "leaves", "call": "methods", "with": "known"}
 # Options that functions give as methods of what they return, or take as a target.
 ELSEWHERE = {("skeleton", "output"), ("skeleton", "map"), ("sketch", "output"), ("scan", "output"),
              ("decompile", "output"), ("decompile", "marshal"), ("explain", "numerics"), ("explain", "vary"),
