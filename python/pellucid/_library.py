@@ -233,15 +233,15 @@ def _same_builtin(a: Any, b: Any) -> bool:
 
 
 def _shorter(module: str, qualname: str, value: Any) -> str:
-    """The outermost public package that gives the same object: collections.abc, not _collections_abc."""
+    """The outermost package that gives the same object, a public one if there is any: collections.abc, not
+    _collections_abc; torch._subclasses.FakeTensor, for it is in no other, as authors write it."""
     parts = module.split(".")
     candidates = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
     if module.startswith("_"):
         candidates = [module.lstrip("_").replace("_", "."), module.lstrip("_"), *candidates]
-    for candidate in candidates:
-        if not any(part.startswith("_") for part in candidate.split(".")) and _find(candidate, qualname) is value:
-            return candidate
-    return module
+    there = [candidate for candidate in candidates if _find(candidate, qualname) is value]
+    public = (candidate for candidate in there if not any(part.startswith("_") for part in candidate.split(".")))
+    return next(public, there[0] if there else module)
 
 
 # ---- literals ----

@@ -246,3 +246,21 @@ def test_a_skeleton_is_as_exportable_as_its_original() -> None:
         torch.export.export(module, given, dynamic_shapes=(sizes, sizes), strict=False)
     with pytest.raises(AssertionError):
         made.module()(given[0], ~given[1])
+
+
+class AsksForFakes(torch.nn.Module):
+    """As transformers ask whether they are traced: without a name that a tracer would stop at."""
+
+    def forward(self, x):
+        fake = isinstance(x, getattr(torch, "_subclasses").FakeTensor)
+        if not fake and (x > 100).all():
+            x = x + 1
+        return x * 2
+
+
+def test_a_skeleton_asks_who_runs_it_by_the_name_that_its_author_uses() -> None:
+    """The proof is about the eager program: where the original is told that no tensor is fake, so is the skeleton."""
+    import pellucid
+    made = pellucid.skeleton(AsksForFakes().eval(), torch.randn(3, 5), progress=False)
+    assert "torch._subclasses.FakeTensor" in made.source
+    assert made.prove().kind == "proved", made.report.proof
