@@ -10,7 +10,7 @@ static void read_all(pel_ctx *ctx, void *arg) {
     vm->max_steps = 1000000;
     pel_str text = *(pel_str *)arg;
     pel_loaded loaded = { 0 };
-    pel_judge_yaml(ctx, &loaded, text, PEL_STR("a.yaml"), 0);
+    pel_load_repository_text(ctx, &loaded, PEL_STR("a.yaml"), text);
     if (pel_yaml_documents(vm, text, false)) pel_yaml_documents(vm, text, true);
 }
 

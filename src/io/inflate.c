@@ -222,7 +222,10 @@ void pel_gunzip(pel_ctx *ctx, pel_str packed, pel_sink *out) {
         if (!is_whole) pel_throw(ctx, why.code, why.at, "%s", why.what);
         at += s.next - s.n_bits / 8 + (is_gzip ? 8 : 4);
         out->end = at;
-        if (!is_gzip || at >= packed.len || !pel_is_gzip(pel_str_from(packed, at))) return;
+        uint64_t next = at;
+        while (is_gzip && next < packed.len && !packed.ptr[next]) next++; /* as Python's reader does */
+        if (!is_gzip || next >= packed.len || !pel_is_gzip(pel_str_from(packed, next))) return;
+        at = next;
     }
 }
 

@@ -72,7 +72,7 @@ void pel_unlz4(pel_ctx *ctx, pel_str packed, pel_sink *out) {
         uint32_t mark = packed.len >= at + 4 ? pel_le32(packed.ptr + at) : 0;
         if (mark == FRAME) {
             at = unpack_frame(ctx, packed, at, out);
-        } else if ((mark & 0xFFFFFFF0) == SKIPPED && at) {
+        } else if ((mark & 0xFFFFFFF0) == SKIPPED) {
             uint64_t size = 8 + (uint64_t)pel_le32(packed.ptr + at + 4);
             if (!pel_within(packed, at, size)) fail(ctx, at, "truncated");
             at += size;

@@ -33,6 +33,10 @@ void pel_unlz4(pel_ctx *ctx, pel_str packed, pel_sink *out);  /* frames */
 
 /* "gzip", "zlib", "bzip2", "xz", "lzma", "lz4", by the first bytes; NULL: none of these. */
 const char *pel_packing(pel_str bytes);
+/* The same for streams whose first bytes say too little (zlib and lzma with unusual parameters): all of it must be one
+ * stream, and it gives something. */
+bool pel_may_be_packed(pel_str head); /* worth asking */
+const char *pel_packing_of_whole(pel_ctx *ctx, pel_str packed);
 /* What the stream gives, up to limit bytes. Of a broken one, what it gives before the fault. end: where the packed
  * bytes of a whole one end. */
 pel_str pel_unpack(pel_ctx *ctx, pel_str packed, uint64_t limit, uint64_t *end, bool *failed, pel_err *why);

@@ -156,6 +156,26 @@ static void read_zip64(const char *extra, size_t len, uint64_t *const *fields, i
     }
 }
 
+static bool is_ascii(pel_str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] >= 128) return false;
+    return true;
+}
+
+/* Info-ZIP's field with the name in UTF-8: newer Pythons take that name, other readers the one of the entry. Honest
+ * writers have it for letters that the entry's name can't hold. */
+static bool has_other_name(const char *extra, size_t len, pel_str name) {
+    for (size_t at = 0; at + 4 <= len;) {
+        uint16_t id = pel_le16(extra + at), size = pel_le16(extra + at + 2);
+        at += 4;
+        if (size > len - at) return false;
+        pel_str other = { extra + at + 5, size > 5 ? size - 5u : 0 };
+        if (id == 0x7075 && other.len && is_ascii(other) && !pel_str_eq(other, name)) return true;
+        at += size;
+    }
+    return false;
+}
+
 static bool has_tricks(pel_str name) {
     if (!name.len || name.ptr[0] == '/' || memchr(name.ptr, '\\', name.len) || memchr(name.ptr, 0, name.len))
         return true;
@@ -344,6 +364,9 @@ pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findin
         if (has_tricks(member.name))
             pel_find(ctx, findings, PEL_DANGER, "path", member.name, at,
                      PEL_STR("the name leads out of the folder that the archive is unpacked in"));
+        if (has_other_name(entry + ENTRY_SIZE + name_len, extra_len, member.name))
+            pel_find(ctx, findings, PEL_DANGER, "headers-disagree", member.name, at,
+                     PEL_STR("the entry has two names: which of them counts depends on the reader"));
         bool is_unix = (unsigned char)entry[5] == 3, is_link = (pel_le32(entry + 38) >> 28) == 0xA;
         if (is_unix && is_link)
             pel_find(ctx, findings, PEL_DANGER, "link", member.name, at,

@@ -1,6 +1,8 @@
 /* Files inside of files: what somebody might unpickle, unpack or load, though the archive's own format says nothing of
  * it. An archive that no format knows is read for what it holds. */
 #include "io/bytes.h"
+#include "io/gguf.h"
+#include "io/hdf5.h"
 #include "io/tar.h"
 #include "io/unpack.h"
 #include "load/load.h"
@@ -94,30 +96,47 @@ static bool is_named_as_pickle(pel_str name) {
     return false;
 }
 
+/* Endings of model files, that somebody would load by. */
+static bool is_named_as_model(pel_str name) {
+    static const char *const endings[] = { ".h5",      ".hdf5", ".keras", ".onnx",   ".safetensors", ".gguf",
+                                           ".npz",     ".npy",  ".pb",    ".tflite", ".ptl",         ".pt2",
+                                           ".msgpack", ".nemo", ".mar",   ".mlmodel" };
+    for (size_t i = 0; i < PEL_COUNT(endings); i++)
+        if (pel_ends_folded(name, endings[i])) return true;
+    return is_named_as_pickle(name);
+}
+
 static bool runs_something(const pel_loaded *loaded) {
     for (uint32_t i = 0; i < loaded->pickles.n; i++)
         if (loaded->pickles.at[i].pickle->calls.n) return true;
     return false;
 }
 
-/* Configs of NeMo and Hydra name what is to be called, YAML has tags for Python's objects, and archives for servers
- * (.mar) bring their handlers: code that a loader of the archive runs, though no pickle says so. */
-static void judge_member(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input, uint64_t at) {
-    bool is_config = pel_ends_folded(name, ".yaml") || pel_ends_folded(name, ".yml");
-    if (!is_config && !pel_ends_folded(name, ".py")) return;
-    if (!is_config) {
-        if (out->runs_members)
-            pel_find(ctx, &out->findings, PEL_SUSPECT, "code", name, at,
-                     PEL_STR("Python source, which the server that the archive is for would run"));
-        return;
-    }
-    if (input->size > MAX_MEMBER) {
-        pel_find(ctx, &out->findings, PEL_UNREAD, "unread-file", name, at,
-                 PEL_STR("a config that is too large to be read"));
-        return;
-    }
-    pel_str text = pel_input_whole(ctx, input);
-    pel_judge_yaml(ctx, out, text, name, at);
+/* Members that say by their names what somebody would load or run: configs of NeMo and Hydra name what is to be called,
+ * YAML has tags for Python's objects, archives for servers bring their handlers, and whole repositories are packed. They
+ * are read as they would be if they lay in a folder. */
+static bool is_named_as_text(pel_str name) {
+    static const char *const endings[] = { ".py",    ".yaml", ".yml", ".json",  ".jsonl", ".ipynb", ".jinja",
+                                           ".jinja2", ".j2",   ".pth", ".pbtxt", ".pmml",  ".pyc" };
+    for (size_t i = 0; i < PEL_COUNT(endings); i++)
+        if (pel_ends_folded(name, endings[i])) return true;
+    return pel_is_repository_text(name) || pel_ends_folded(name, "MLmodel");
+}
+
+/* What no format knows is no fault of the archive; what a known one can't read is said. */
+static bool look_at_named(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input, uint64_t at) {
+    inner_file *inner = pel_new(ctx, inner_file);
+    pel_err why = { .at = at, .what = "a text that is too large to be read" };
+    bool is_source = pel_ends_folded(name, ".py"), is_small = input->size <= MAX_MEMBER;
+    if (is_source && out->runs_members)
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "code", name, at,
+                 PEL_STR("Python source, which the program that the archive is for would run"));
+    bool is_read = is_small && load_inner(ctx, out, name, input, inner, &why);
+    pel_adopt(ctx, out, &inner->loaded, name, at);
+    if (is_read) return true;
+    if (why.code == PEL_E_UNSUPPORTED) return false;
+    pel_find(ctx, &out->findings, PEL_UNREAD, "unread-file", name, at, pel_str_copy(ctx, pel_str_of(why.what)));
+    return true;
 }
 
 /* Numbers may begin as pickles do: what is not named as one must be one to its end, or call something. */
@@ -132,13 +151,15 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input
     if (pel_is_script(bytes) && !pel_ends_folded(name, ".py"))
         pel_find(ctx, &out->findings, PEL_SUSPECT, "code", name, at,
                  PEL_STR("a script: who starts it runs it, and it is not looked at"));
-    judge_member(ctx, out, name, input, at);
     bool is_named = is_named_as_pickle(name);
     const char *packing = pel_packing(bytes);
     bool has_mark = packing && strcmp(packing, "zlib") != 0 && strcmp(packing, "lzma") != 0; /* not just two bytes */
     bool is_file = pel_is_zip(bytes) || pel_is_npy(bytes) || pel_is_tar(bytes) || has_mark ||
                    pel_is_packed_otherwise(bytes) || (packing && is_named);
-    if (!is_file && !pel_is_pickle_in(ctx, input)) return false;
+    if (!is_file && !pel_is_pickle_in(ctx, input)) {
+        bool is_model = pel_is_hdf5(bytes) || pel_is_gguf(bytes) || pel_is_tflite(bytes) || is_named_as_model(name);
+        return (is_model || is_named_as_text(name)) && look_at_named(ctx, out, name, input, at);
+    }
     inner_file *inner = pel_new(ctx, inner_file);
     pel_err why;
     bool is_read = load_inner(ctx, out, name, input, inner, &why);
@@ -174,10 +195,30 @@ static void content_body(pel_ctx *ctx, void *arg) {
     job->input = pel_input_of(pel_zip_content(ctx, job->zip, job->member, MAX_MEMBER, job->findings));
 }
 
+/* Archives whose reader runs the Python source in them: those for servers, and torch.package's, whose importer looks for
+ * every module in the archive first, whatever its name. */
+static bool runs_its_members(const pel_zip *zip) {
+    for (uint32_t i = 0; i < zip->members.n; i++) {
+        pel_str name = zip->members.at[i].name;
+        if (pel_str_ends(name, PEL_STR("MAR-INF/MANIFEST.json")) || pel_str_ends(name, PEL_STR(".data/extern_modules")))
+            return true;
+    }
+    return false;
+}
+
+/* Of an archive that no format knows all counts that nobody understood. */
+static void say_not_understood(pel_ctx *ctx, pel_loaded *out, uint32_t n, const pel_zip_member *first) {
+    if (n)
+        pel_find(ctx, &out->findings, PEL_UNREAD, "unread-file", first->name, first->offset,
+                 pel_format(ctx, n == 1 ? "a member of no format that is known"
+                                        : "the first of %u members of no format that is known", n));
+}
+
 uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks) {
-    uint32_t n = 0;
+    uint32_t n = 0, n_unknown = 0;
     uint64_t unpacked = 0;
-    out->runs_members = pel_zip_find(zip, PEL_STR("MAR-INF/MANIFEST.json")) != NULL;
+    const pel_zip_member *unknown = NULL;
+    out->runs_members = runs_its_members(zip);
     for (uint32_t i = 0; i < zip->members.n; i++) {
         const pel_zip_member *member = &zip->members.at[i];
         if (!member->in_file || !member->size || pel_map_has(&out->read, member->offset)) continue;
@@ -196,8 +237,11 @@ uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, 
             }
             unpacked += member->size;
         }
-        n += look_at(ctx, out, member->name, &job.input, member->offset, adopts_networks);
+        bool is_known = look_at(ctx, out, member->name, &job.input, member->offset, adopts_networks);
+        if (!is_known && !unknown) unknown = member;
+        n += is_known, n_unknown += !is_known;
     }
+    if (n && adopts_networks) say_not_understood(ctx, out, n_unknown, unknown);
     return n;
 }
 
@@ -255,6 +299,19 @@ static uint64_t old_joblib(pel_str bytes) {
 
 bool pel_is_packed(pel_str bytes) { return pel_packing(bytes) || old_joblib(bytes); }
 
+bool pel_is_packed_whole(pel_ctx *ctx, const pel_input *input) {
+    return input->size <= MAX_MEMBER && pel_may_be_packed(pel_input_head(ctx, input)) &&
+           pel_packing_of_whole(ctx, pel_input_whole(ctx, input));
+}
+
+/* "x.yaml.gz" holds x.yaml. */
+static pel_str name_of_content(pel_str name) {
+    static const char *const endings[] = { ".gz", ".gzip", ".bz2", ".xz", ".lzma", ".lz4", ".zlib", ".z", ".zst", ".lz", ".lzo", ".sz", ".7z" };
+    for (size_t i = 0; i < PEL_COUNT(endings); i++)
+        if (pel_ends_folded(name, endings[i])) return pel_str_cut(name, 0, name.len - strlen(endings[i]));
+    return name;
+}
+
 static void say_fault(pel_ctx *ctx, pel_loaded *out, const pel_err *why, bool is_bomb) {
     const char *kind = is_bomb ? "zip-bomb" : why->code == PEL_E_TOO_BIG ? "too-big" : "broken-stream";
     pel_find(ctx, &out->findings, is_bomb ? PEL_DANGER : PEL_SUSPECT, kind, (pel_str){ "", 0 }, why->at,
@@ -267,6 +324,7 @@ void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
     pel_err why;
     bytes = pel_str_from(bytes, old_joblib(bytes));
     const char *packing = pel_packing(bytes);
+    if (!packing) packing = pel_packing_of_whole(ctx, bytes);
     uint64_t honest = bytes.len < MAX_UNPACKED / HONEST_RATIO ? HONEST_RATIO * (uint64_t)bytes.len : MAX_UNPACKED;
     uint64_t limit = honest > MIN_UNPACKED ? honest : MIN_UNPACKED;
     out->format = pel_format(ctx, "%s stream", packing);
@@ -276,7 +334,7 @@ void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
     if (!content.len) pel_throw(ctx, PEL_E_FORMAT, 0, "a %s stream without content", packing);
     inner_file *inner = pel_new(ctx, inner_file);
     pel_input unpacked = pel_input_of(content);
-    bool is_read = load_inner(ctx, out, name, &unpacked, inner, &why);
+    bool is_read = load_inner(ctx, out, name_of_content(name), &unpacked, inner, &why);
     pel_adopt(ctx, out, &inner->loaded, (pel_str){ "", 0 }, 0);
     if (inner->loaded.format.len)
         out->format = pel_format(ctx, "%.*s, packed by %s", PEL_FMT(inner->loaded.format), packing);
@@ -286,29 +344,34 @@ void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
     if (!is_read) pel_throw(ctx, why.code, why.at, "%s", why.what);
 }
 
-/* Endings of model files, that somebody would load by. */
-static bool is_named_as_model(pel_str name) {
-    static const char *const endings[] = { ".h5",      ".hdf5", ".keras", ".onnx",   ".safetensors", ".gguf",
-                                           ".npz",     ".npy",  ".pb",    ".tflite", ".ptl",         ".pt2",
-                                           ".msgpack", ".nemo", ".mar",   ".mlmodel" };
-    for (size_t i = 0; i < PEL_COUNT(endings); i++)
-        if (pel_ends_folded(name, endings[i])) return true;
-    return is_named_as_pickle(name);
-}
-
 static const struct {
     const char *mark;
     size_t len;
     const char *name;
 } other_packings[] = {
     { "\x28\xb5\x2f\xfd", 4, "zstd" },
+    { "\x02\x21\x4c\x18", 4, "lz4 as it once was" },
     { "7z\xbc\xaf", 4, "7z" },
     { "Rar!", 4, "rar" },
     { "MSCF\0\0\0\0", 8, "cab" },
+    { "LZIP\1", 5, "lzip" },
+    { "\x89LZO\0\r\n", 7, "lzop" },
+    { "\xff\6\0\0sNaPpY", 10, "snappy" },
 };
+
+/* zstd and lz4 let frames that mean nothing stand first. */
+static pel_str without_skipped(pel_str bytes) {
+    while (bytes.len >= 8 && (pel_le32(bytes.ptr) & ~15u) == 0x184D2A50u) {
+        uint64_t size = 8 + (uint64_t)pel_le32(bytes.ptr + 4);
+        if (size >= bytes.len) break;
+        bytes = pel_str_from(bytes, size);
+    }
+    return bytes;
+}
 
 static size_t other_packing(pel_str bytes) {
     size_t i = 0;
+    bytes = without_skipped(bytes);
     while (i < PEL_COUNT(other_packings) &&
            !pel_str_starts(bytes, (pel_str){ other_packings[i].mark, other_packings[i].len }))
         i++;
@@ -320,7 +383,7 @@ bool pel_is_packed_otherwise(pel_str bytes) { return other_packing(bytes) < PEL_
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     const char *packing = other_packings[other_packing(bytes)].name;
     out->format = pel_format(ctx, "%s stream", packing);
-    if (is_named_as_model(name)) /* by content it is none: the name is there to have it loaded, or passed over */
+    if (is_named_as_model(name_of_content(name))) /* by content it is none: the name is there to have it loaded, or passed over */
         pel_find(ctx, &out->findings, PEL_SUSPECT, "archive", (pel_str){ "", 0 }, 0,
                  pel_format(ctx, "packed by %s under the name of a model: nobody knows what is in it", packing));
     pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "packed by %s, so nobody knows what is in it: unpack it first", packing);

@@ -234,6 +234,7 @@ static const struct {
     { .is_by_ranges = pel_is_tf_index, .load = pel_load_tf_index },
     { pel_is_packed, pel_load_packed },
     { pel_is_packed_otherwise, pel_load_packed_otherwise },
+    { .is_by_ranges = pel_is_packed_whole, .load = pel_load_packed },
     { .is_by_ranges = pel_is_pickle_in, .load = pel_load_torch_legacy },
     { .is_by_ranges = pel_is_hdf5_behind, .load_ranges = pel_load_hdf5 },
     { .is_by_ranges = is_onnx, .load = pel_load_onnx },
@@ -338,7 +339,7 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
         input = decoded;
         head = pel_input_head(ctx, input);
     }
-    if (!into->depth && pel_is_repository_text(name) && is_text(head)) {
+    if (pel_is_repository_text(name) && is_text(head)) {
         look_for_pickle(ctx, into, input); /* a few letters of source can be one */
         pel_load_repository_text(ctx, into, name, pel_input_whole(ctx, input));
         return;

@@ -96,8 +96,6 @@ void pel_load_repository_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_s
 bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* The same text with spaces for comments, as far as it is certain that they are comments. */
 pel_str pel_yaml_without_comments(pel_ctx *ctx, pel_str text);
-/* What a YAML text inside of an archive would have its loader call. */
-void pel_judge_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text, pel_str member, uint64_t at);
 /* Configs of models and notebooks; false: it is neither. */
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
 bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
@@ -112,6 +110,7 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
 /* ---- files inside of files (inside.c) ---- */
 
 bool pel_is_packed(pel_str bytes); /* in a way that io/unpack.h reads */
+bool pel_is_packed_whole(pel_ctx *ctx, const pel_input *input); /* the same by all of it: a weak mark */
 void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_is_native(pel_str bytes); /* a program or library for a processor, or for a virtual machine */
 bool pel_is_script(pel_str bytes); /* a text whose first line names the program that runs it */

@@ -613,15 +613,6 @@ static void read_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text) {
     each_line(ctx, out, pel_yaml_without_comments(ctx, text), read_yaml_line);
 }
 
-void pel_judge_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text, pel_str member, uint64_t at) {
-    pel_loaded inner = { 0 };
-    if (!pel_is_utf8(text))
-        pel_find(ctx, &inner.findings, PEL_UNREAD, "unread-file", (pel_str){ "", 0 }, 0,
-                 PEL_STR("a config that is no UTF-8"));
-    read_yaml(ctx, &inner, text);
-    pel_adopt(ctx, out, &inner, member, at);
-}
-
 /* A path file of Python: its lines that begin with import are run whenever Python starts with it in its packages. */
 static void read_path_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
     if (pel_str_starts(line, PEL_STR("import ")) || pel_str_starts(line, PEL_STR("import\t")))

@@ -339,6 +339,29 @@ static void add_numbered_layers(keras_file *k, const pel_h5_object *group, const
 
 /* ---- files ---- */
 
+typedef struct config_job {
+    pel_str text;
+    const pel_json_value *root;
+} config_job;
+
+static void config_body(pel_ctx *ctx, void *arg) {
+    config_job *job = arg;
+    job->root = pel_json_read(ctx, job->text, 0);
+}
+
+/* Keras reads bytes: they may be UTF-16. Of a key that stands twice Python takes the last one, and others the first. */
+static const pel_json_value *read_config(pel_ctx *ctx, pel_loaded *out, pel_str member, pel_str text) {
+    pel_input input = pel_input_of(text);
+    pel_decode_text(ctx, &input, pel_input_head(ctx, &input), &text);
+    config_job job = { .text = text };
+    pel_err why;
+    if (pel_attempt(ctx, config_body, &job, &why)) return job.root;
+    if (why.code == PEL_E_FORMAT && pel_str_find(pel_str_of(why.what), PEL_STR("same key twice")))
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "duplicate-key", member, why.at,
+                 PEL_STR("an object of the config has one key twice: which of them counts depends on the reader"));
+    pel_throw(ctx, why.code, why.at, "%s", why.what);
+}
+
 void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input) {
     out->format = PEL_STR("HDF5");
     const pel_h5_object *root = pel_h5_read(ctx, input, &out->findings);
@@ -350,9 +373,10 @@ void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input 
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = *input, .h5_is_in_file = true };
     const pel_h5_attribute *training = pel_h5_attribute_of(root, "training_config");
     if (training && training->texts.n)
-        pel_judge_keras(ctx, out, PEL_STR("training_config"), pel_json_read(ctx, training->texts.at[0], 0));
+        pel_judge_keras(ctx, out, PEL_STR("training_config"),
+                        read_config(ctx, out, PEL_STR("training_config"), training->texts.at[0]));
     if (config && config->texts.n) {
-        const pel_json_value *model = pel_json_read(ctx, config->texts.at[0], 0);
+        const pel_json_value *model = read_config(ctx, out, PEL_STR("model_config"), config->texts.at[0]);
         pel_judge_keras(ctx, out, PEL_STR("model_config"), model);
         add_layers(&k, model, (pel_str){ "", 0 }, 0);
     }
@@ -389,7 +413,8 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     if (!config) return false;
     out->format = PEL_STR("Keras archive");
     pel_map_set(ctx, &out->read, config->offset, 1);
-    const pel_json_value *model = pel_json_read(ctx, pel_zip_content(ctx, zip, config, MAX_CONFIG, &out->findings), 0);
+    pel_str text = pel_zip_content(ctx, zip, config, MAX_CONFIG, &out->findings);
+    const pel_json_value *model = read_config(ctx, out, config->name, text);
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = *zip->input };
     pel_judge_keras(ctx, out, config->name, model);

@@ -4,6 +4,7 @@
 
 #include "load/audit/audit.h"
 #include "load/audit/compute_names.h"
+#include "load/audit/tensorflow_ops.h"
 
 typedef struct judge {
     pel_ctx *ctx;
@@ -109,6 +110,7 @@ static void judge_reference(judge *j, pel_str module, pel_str name, uint64_t at)
                                        "TorchModuleWrapper", "load_img",   "enable_unsafe_deserialization",
                                        "TFSMLayer",          "JaxLayer",   "FlaxLayer" };
     bool is_foreign, is_far = is_one_of(name, far, PEL_COUNT(far));
+    if (!module.len && !is_far) return; /* looked up among Keras' own and registered classes */
     pel_str what = pel_format(j->ctx, "%.*s.%.*s", PEL_FMT(module), PEL_FMT(name));
     if (is_keras(module) && !is_far) {
         if (!is_known_of_keras(module, name))
@@ -168,6 +170,63 @@ static void judge_typed(judge *j, const pel_json_value *object, uint32_t i, pel_
         judge_reference(j, pel_json_text(module), value->text, value->at);
 }
 
+/* ---- layers that call TensorFlow ---- */
+
+/* "getitem" of __operators__, "__add__" of a tensor. */
+static bool is_operator(pel_str name) {
+    static const char *const names[] = { "getitem", "eq",     "ne",       "lt",       "le",      "gt",
+                                         "ge",      "and_",   "or_",      "xor",      "truediv", "rtruediv",
+                                         "radd",    "rsub",   "rmul",     "rpow",     "matmul",  "rmatmul",
+                                         "rmod",    "rfloordiv", "rdiv",  "invert",   "stack",   "assert_rank" };
+    if (name.len > 4 && pel_str_starts(name, PEL_STR("__")) && pel_str_ends(name, PEL_STR("__")))
+        name = pel_str_cut(name, 2, name.len - 2);
+    return is_one_of(name, names, PEL_COUNT(names)) || pel_is_computing(name);
+}
+
+/* "math.multiply", "nn.relu", "reshape", "__operators__.add": functions of TensorFlow that only compute. */
+static bool is_computing_symbol(pel_str symbol) {
+    static const char *const spaces[] = { "math",   "nn",        "linalg", "image",  "signal", "sparse",      "random",
+                                          "ragged", "bitwise",   "keras",  "strings", "sets",   "quantization", "compat",
+                                          "v1",     "v2",        "experimental", "backend", "numpy", "activations",
+                                          "dtypes", "__operators__", "_operators", "tf" };
+    size_t start = 0;
+    for (size_t i = 0; i <= symbol.len; i++) {
+        if (i < symbol.len && symbol.ptr[i] != '.') continue;
+        pel_str part = pel_str_cut(symbol, start, i);
+        if (i == symbol.len) return is_operator(part);
+        if (!is_one_of(part, spaces, PEL_COUNT(spaces))) return false;
+        start = i + 1;
+    }
+    return false;
+}
+
+/* What Keras 2 wrote for calls of TensorFlow between layers: names that its reader looks up and calls. */
+static void judge_tensorflow_layer(judge *j, pel_str class, const pel_json_value *config, uint64_t at) {
+    static const char *const named[] = { "TFOpLambda", "SlicingOpLambda" };
+    static const char *const methods[] = { "ClassMethod", "InstanceMethod", "InstanceProperty" };
+    if (is_one_of(class, named, PEL_COUNT(named))) {
+        pel_str symbol = pel_json_text(pel_json_get(config, "function"));
+        if (!is_computing_symbol(symbol))
+            find(j, PEL_SUSPECT, "operator", at,
+                 pel_format(j->ctx, "a layer calls tf.%.*s, which is not known to compute and nothing else",
+                            PEL_FMT(symbol)));
+    } else if (is_one_of(class, methods, PEL_COUNT(methods))) {
+        pel_str name = pel_json_text(pel_json_get(config, "method_name"));
+        if (!name.len) name = pel_json_text(pel_json_get(config, "attr_name"));
+        pel_str symbol = pel_json_text(pel_json_get(config, "cls_symbol"));
+        if (!is_operator(name) || (symbol.len && !is_computing_symbol(symbol)))
+            find(j, PEL_SUSPECT, "operator", at,
+                 pel_format(j->ctx, "a layer uses %.*s of what it gets, which is not known to compute and nothing else",
+                            PEL_FMT(name)));
+    } else if (pel_str_is(class, "TensorFlowOpLayer")) {
+        pel_str op = pel_json_text(pel_json_get(pel_json_get(config, "node_def"), "op"));
+        if (!pel_is_computing_op(op)) /* as a text it is packed, and not read */
+            find(j, PEL_SUSPECT, "operator", at,
+                 pel_format(j->ctx, "a layer is the operator %.*s, which is not known to compute and nothing else",
+                            PEL_FMT(op)));
+    }
+}
+
 static pel_str judge_object(judge *j, const pel_json_value *object, pel_str layer) {
     pel_str class = pel_json_text(pel_json_get(object, "class_name")),
             module = pel_json_text(pel_json_get(object, "module"));
@@ -180,10 +239,11 @@ static pel_str judge_object(judge *j, const pel_json_value *object, pel_str laye
                    object->at);
     else if (pel_str_is(class, "function") && config && config->kind == PEL_J_STR && module.len)
         judge_reference(j, module, config->text, object->at);
-    else if (module.len && class.len)
+    else if (class.len)
         judge_reference(j, module, class, object->at);
     else if (module.len && !has_type && !is_keras(module)) /* it may be joined to a name elsewhere */
         judge_reference(j, module, PEL_STR("?"), object->at);
+    judge_tensorflow_layer(j, class, config, object->at);
     pel_str registered = pel_json_text(pel_json_get(object, "registered_name"));
     if (!module.len && registered.len && memchr(registered.ptr, '>', registered.len))
         find(j, PEL_NOTE, "class", object->at,

@@ -36,13 +36,26 @@ static uint64_t measure_header(pel_ctx *ctx, const pel_input *input, uint64_t at
     return start;
 }
 
+/* Python 2 wrote sizes as 3L, and numpy still reads them: without the letter. */
+static pel_str without_long_marks(pel_ctx *ctx, pel_str text) {
+    pel_buf out = pel_buf_in(ctx);
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_mark = text.ptr[i] == 'L' && i && text.ptr[i - 1] >= '0' && text.ptr[i - 1] <= '9' &&
+                       i + 1 < text.len && strchr(",) ]}", text.ptr[i + 1]);
+        if (!is_mark) pel_put_byte(&out, text.ptr[i]);
+    }
+    return pel_buf_str(&out);
+}
+
 /* A dict as Python writes it, with the three keys of numpy and no others, each once: numpy refuses the rest, and
  * readers that evaluate the text would run it. */
 static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
     static const char *const keys[] = { "descr", "fortran_order", "shape" };
     const pel_node *values[3] = { NULL, NULL, NULL };
     uint64_t size, start = measure_header(ctx, input, at, &size);
-    pel_source source = pel_source_text(ctx, PEL_STR("npy"), pel_input_view(ctx, input, start, size));
+    pel_str text = pel_input_view(ctx, input, start, size);
+    if (memchr(text.ptr, 'L', text.len)) text = without_long_marks(ctx, text);
+    pel_source source = pel_source_text(ctx, PEL_STR("npy"), text);
     const pel_node *root = pel_parse(ctx, &source, PEL_VERSION_MAX);
     const pel_node *line = root->Module.body.n == 1 ? root->Module.body.at[0] : NULL;
     const pel_node *dict = line && line->kind == PEL_Expr ? line->Expr.value : NULL;
@@ -68,6 +81,7 @@ static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
 typedef struct element {
     uint64_t width; /* in bytes */
     bool has_objects;
+    bool is_odd; /* of a text that numpy never writes, but may read: what it means is not known */
 } element;
 
 static element read_descr(pel_ctx *ctx, const pel_node *descr, uint64_t at, int depth);
@@ -83,10 +97,12 @@ static element read_simple(pel_ctx *ctx, pel_str text, uint64_t at) {
         size = size * 10 + (uint64_t)(text.ptr[i] - '0');
     bool has_size = i > digits, is_time = kind == 'M' || kind == 'm';
     if (is_time && i < text.len && text.ptr[i] == '[' && text.ptr[text.len - 1] == ']') i = text.len;
-    if (!kind || i != text.len || !strchr("?bBiufcmMSaUVO", kind) || (!has_size && kind != 'O' && kind != '?'))
-        pel_throw(ctx, PEL_E_FORMAT, at, "npy: no dtype is written '%.*s'", PEL_FMT(text));
+    if (!kind || i != text.len || !strchr("?bBiufcmMSaUVO", kind) || (!has_size && kind != 'O' && kind != '?')) {
+        if (!text.len) pel_throw(ctx, PEL_E_FORMAT, at, "npy: an empty dtype");
+        return (element){ .is_odd = true };
+    }
     if (kind == 'U') size *= 4;
-    return (element){ kind == '?' && !has_size ? 1 : size, kind == 'O' };
+    return (element){ kind == '?' && !has_size ? 1 : size, kind == 'O', false };
 }
 
 static uint64_t times(pel_ctx *ctx, uint64_t a, uint64_t b, uint64_t at) {
@@ -114,7 +130,7 @@ static element read_field(pel_ctx *ctx, const pel_node *field, uint64_t at, int 
 
 /* A text, or a list of fields; anything else has no meaning to numpy, and may be code. */
 static element read_descr(pel_ctx *ctx, const pel_node *descr, uint64_t at, int depth) {
-    element whole = { 0, false };
+    element whole = { 0, false, false };
     if (depth > MAX_DEPTH) pel_throw(ctx, PEL_E_TOO_DEEP, at, "npy: fields nest deeper than %d", MAX_DEPTH);
     if (is_constant(descr, PEL_CONST_STR)) return read_simple(ctx, descr->Constant.value->text, at);
     if (descr->kind == PEL_Tuple && descr->Tuple.elts.n == 2) { /* a type of several: (descr, shape) */
@@ -128,6 +144,7 @@ static element read_descr(pel_ctx *ctx, const pel_node *descr, uint64_t at, int 
     for (uint32_t i = 0; i < descr->List.elts.n; i++) {
         element field = read_field(ctx, descr->List.elts.at[i], at, depth);
         whole.has_objects |= field.has_objects;
+        whole.is_odd |= field.is_odd;
         if (__builtin_add_overflow(whole.width, field.width, &whole.width))
             pel_throw(ctx, PEL_E_FORMAT, at, "npy: the sizes are too large");
     }
@@ -139,7 +156,10 @@ static element read_descr(pel_ctx *ctx, const pel_node *descr, uint64_t at, int 
 static void read_elements(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *array, const element *type,
                           const pel_shape *shape, uint64_t start, uint64_t at) {
     uint64_t end, count = 0;
-    if (type->has_objects) {
+    if (type->is_odd)
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "unusual-type", name, at,
+                 PEL_STR("a dtype that numpy does not write, and may read: as objects, it would unpickle what follows"));
+    if (type->has_objects || type->is_odd) {
         pel_str rest = pel_input_view(ctx, array, start, array->size - start);
         pel_pickle *pickle = pel_pickle_read(ctx, rest, at + start, name, &out->findings);
         pel_push(ctx, &out->pickles, (pel_loaded_pickle){ pickle, name, false });

@@ -4,11 +4,14 @@
 #include "base/json_read.h"
 #include "io/bytes.h"
 #include "load/load.h"
+#include "load/audit/audit.h"
+#include "load/audit/effects.h"
 #include "load/audit/torch_ops.h"
 
 #define MAX_JSON ((uint64_t)256 << 20)
 #define MAX_DIMS 64
 #define MAX_LEVELS 200 /* of the program as JSON */
+#define MAX_TEXTS 4    /* of JSON inside of texts of JSON */
 
 typedef struct program {
     pel_ctx *ctx;
@@ -28,6 +31,7 @@ static const pel_zip_member *find(program *p, pel_str name) {
 }
 
 static const pel_json_value *read_json(program *p, const pel_zip_member *member) {
+    pel_map_set(p->ctx, &p->out->read, member->offset, 1);
     return pel_json_read(p->ctx, pel_zip_content(p->ctx, p->zip, member, MAX_JSON, &p->out->findings), member->offset);
 }
 
@@ -142,6 +146,66 @@ static pel_str name_modules(program *p, pel_str stack) {
     return innermost;
 }
 
+/* ---- trees of arguments ---- */
+
+typedef struct spec {
+    program *p;
+    pel_str text;
+    uint64_t at; /* of the text in the program */
+} spec;
+
+static void say_import(program *p, uint64_t at, pel_str module, pel_str name) {
+    bool is_foreign, is_hot = pel_judge_name(module, name, &is_foreign) == PEL_NAME_HOT;
+    pel_find(p->ctx, &p->out->findings, is_hot ? PEL_DANGER : PEL_SUSPECT, is_hot ? "imports" : "imports-unknown",
+             (pel_str){ "", 0 }, at,
+             pel_format(p->ctx, "a tree of arguments imports %.*s.%.*s", PEL_FMT(module), PEL_FMT(name)));
+}
+
+static void judge_spec(program *p, pel_str text, uint64_t at, int depth);
+
+/* torch imports the factory of a defaultdict, and the class of an enumeration: {"__enum__": true, "fqn":
+ * "module:Class", ...}. A context may be JSON in a text of its own. */
+static void judge_spec_value(program *p, const pel_json_value *value, uint64_t at, int depth) {
+    if (depth > MAX_LEVELS) pel_throw(p->ctx, PEL_E_TOO_DEEP, at, "torch.export: a tree nests deeper than %d", MAX_LEVELS);
+    pel_str factory = pel_json_text(pel_json_get(value, "default_factory_module")),
+            name = pel_json_text(pel_json_get(value, "default_factory_name"));
+    if (factory.len && !(pel_str_is(factory, "builtins") && pel_is_plain_name(factory, name)))
+        say_import(p, at, factory, name);
+    pel_str fqn = pel_json_get(value, "__enum__") ? pel_json_text(pel_json_get(value, "fqn")) : (pel_str){ "", 0 };
+    if (fqn.len) {
+        const char *colon = memchr(fqn.ptr, ':', fqn.len);
+        pel_str module = colon ? pel_str_cut(fqn, 0, (size_t)(colon - fqn.ptr)) : fqn;
+        pel_str class = pel_str_from(fqn, module.len + (colon ? 1 : 0));
+        if (!pel_effects_of(module, class).is_enum) say_import(p, at, module, class);
+    }
+    bool is_object = value->kind == PEL_J_OBJECT;
+    for (uint32_t i = 0; (is_object || value->kind == PEL_J_ARRAY) && i < value->items.n; i += is_object ? 2 : 1) {
+        const pel_json_value *item = value->items.at[is_object ? i + 1 : i];
+        if (item->kind == PEL_J_STR && item->text.len > 1 && strchr("[{\"", item->text.ptr[0]))
+            judge_spec(p, item->text, at, depth + 1);
+        judge_spec_value(p, item, at, depth + 1);
+    }
+}
+
+static void read_spec(pel_ctx *ctx, void *arg) {
+    spec *s = arg;
+    const pel_json_value *root = pel_json_read(ctx, s->text, 0);
+    s->text.len = 0; /* it could be read */
+    judge_spec_value(s->p, root, s->at, 0);
+}
+
+static void judge_spec(program *p, pel_str text, uint64_t at, int depth) {
+    spec s = { p, text, at };
+    pel_err why;
+    if (!text.len) return;
+    if (depth <= MAX_TEXTS && pel_attempt(p->ctx, read_spec, &s, &why)) return;
+    if (depth <= MAX_TEXTS && why.code == PEL_E_MEMORY) pel_throw(p->ctx, why.code, at, "%s", why.what);
+    pel_find(p->ctx, &p->out->findings, PEL_SUSPECT, "unread-code", (pel_str){ "", 0 }, at,
+             PEL_STR("a tree of arguments that can't be read: torch imports what it names"));
+}
+
+/* ---- what runs ---- */
+
 /* Every node's target, every operator that is an argument, every size that is an expression, wherever they stand:
  * graphs hold graphs. torch.export calls, looks up and evaluates them. */
 static void judge_program(program *p, const pel_json_value *value, int depth) {
@@ -168,6 +232,8 @@ static void judge_program(program *p, const pel_json_value *value, int depth) {
                 if (!pel_is_torch_size(item->items.at[k]->text))
                     pel_find(p->ctx, &p->out->findings, PEL_DANGER, "calls", (pel_str){ "", 0 }, item->at,
                              PEL_STR("the name of a size is an expression that is evaluated"));
+        if ((pel_str_is(key, "in_spec") || pel_str_is(key, "out_spec")) && item->kind == PEL_J_STR)
+            judge_spec(p, item->text, item->at, 0);
         judge_program(p, item, depth + 1);
     }
 }

@@ -102,6 +102,7 @@ static void read_all_code(archive *a) {
     for (uint32_t i = 0; i < a->zip->members.n; i++) {
         const pel_zip_member *member = &a->zip->members.at[i];
         if (!pel_str_starts(member->name, prefix) || !pel_str_ends(member->name, PEL_STR(".py"))) continue;
+        pel_map_set(a->ctx, &a->out->read, member->offset, 1);
         pel_str path = pel_str_cut(member->name, prefix.len, member->name.len - 3);
         char *module = pel_alloc_raw(a->ctx, path.len + 1);
         for (size_t k = 0; k < path.len; k++) module[k] = path.ptr[k] == '/' ? '.' : path.ptr[k];
