@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "load" / "audit" / "audit" / "module_names.inc"
+OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "load" / "audit" / "module_names.inc"
 MODULES = ("code", "commands", "http", "pipes", "platform", "profile", "signal", "site", "test", "trace")
 ASK = """
 import importlib, pkgutil, sys
