@@ -1,9 +1,13 @@
 #include "io/gguf.h"
 
+#include "base/buf.h"
+
 #include "io/bytes.h"
 
 #define MAX_TENSORS 1000000
 #define MAX_PAIRS 100000
+
+#define MAX_KEPT_TEXTS 64 /* of an array */
 
 typedef struct cursor {
     pel_ctx *ctx;
@@ -50,6 +54,21 @@ static pel_str take_text(cursor *c) {
 enum { U8, I8, U16, I16, U32, I32, F32, BOOL, TEXT, ARRAY, U64, I64, F64, N_TYPES };
 static const unsigned char widths[N_TYPES] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
 
+/* Few texts are kept, one below the other: templates among them. Vocabularies are passed over. */
+static void take_texts(cursor *c, pel_gguf_pair *pair, uint64_t n) {
+    pel_buf kept = pel_buf_in(c->ctx);
+    pair->text_at = c->at;
+    for (uint64_t i = 0; i < n; i++) { /* at least eight bytes each: the file's end bounds it */
+        if (n > MAX_KEPT_TEXTS) {
+            skip(c, take64(c));
+            continue;
+        }
+        pel_put(&kept, take_text(c));
+        pel_put_byte(&kept, '\n');
+    }
+    pair->text = pel_buf_str(&kept);
+}
+
 static void take_array(cursor *c, pel_gguf_pair *pair) {
     uint32_t type = take32(c);
     uint64_t n = take64(c), size;
@@ -57,7 +76,7 @@ static void take_array(cursor *c, pel_gguf_pair *pair) {
     pair->number = n > INT64_MAX ? INT64_MAX : (int64_t)n;
     if (type >= N_TYPES || type == ARRAY) pel_throw(c->ctx, PEL_E_FORMAT, c->at, "GGUF: an array of unknown type");
     if (type == TEXT) {
-        for (uint64_t i = 0; i < n; i++) skip(c, take64(c)); /* at least eight bytes each: the file's end bounds it */
+        take_texts(c, pair, n);
         return;
     }
     if (__builtin_mul_overflow(n, widths[type], &size))

@@ -18,7 +18,7 @@ typedef struct pel_gguf_pair {
     pel_gguf_kind kind;
     int64_t number; /* BOOL too; ARRAY: how many elements */
     double real;
-    pel_str text;
+    pel_str text;     /* ARRAY: of few texts, all of them */
     uint64_t text_at; /* offset in the file */
 } pel_gguf_pair;
 

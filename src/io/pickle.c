@@ -602,14 +602,20 @@ static void read_inner_pickle(machine *m) {
 static void read_joblib_array(machine *m, const pel_pickled *wrapper) {
     const pel_pickled *class =
         wrapper->kind == PEL_P_CALL || wrapper->kind == PEL_P_NEW ? wrapper->call->callable : NULL;
-    if (class && pel_pickled_is_global(class, "copy_reg", "_reconstructor")) class = pel_pickled_argument(wrapper, 0);
-    const pel_pickled *state = pel_pickled_state(wrapper);
+    if (class && (pel_pickled_is_global(class, "copy_reg", "_reconstructor") ||
+                  pel_pickled_is_global(class, "copyreg", "_reconstructor")))
+        class = pel_pickled_argument(wrapper, 0);
+    const pel_pickled *state = wrapper->states->list.n == 1 ? wrapper->states->list.at[0] : NULL;
     if (!class || class->kind != PEL_P_GLOBAL || !pel_str_is(class->global->name, "NumpyArrayWrapper") ||
-        !pel_str_ends(class->global->module, PEL_STR("joblib.numpy_pickle")) || !state)
+        !pel_str_ends(class->global->module, PEL_STR("joblib.numpy_pickle")))
         return;
     uint64_t size;
     bool is_object;
-    if (!array_size(state, &size, &is_object)) fail(m, "joblib: an array of unknown size");
+    if (!state || state->kind != PEL_P_DICT || !array_size(state, &size, &is_object)) {
+        pel_find(m->ctx, m->findings, PEL_SUSPECT, "unusual-type", m->member, m->base + m->at,
+                 PEL_STR("joblib reads an array of a type or shape that it never writes: where it ends is not known"));
+        fail(m, "joblib: an array of unknown size");
+    }
     const pel_pickled *alignment = pel_pickled_get(state, "numpy_array_alignment_bytes");
     pel_pickled_array row = { .wrapper = wrapper };
     if (is_object) {

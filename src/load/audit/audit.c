@@ -193,6 +193,19 @@ static void audit_argument_bytes(auditor *a, pel_pickled *call, pel_str member) 
     if (unpickles || pel_is_pickle(bytes) || pel_is_zip(bytes)) audit_nested(a, bytes, inside, call);
 }
 
+/* joblib reads an array from the stream behind whatever object of this class gets a state. That is followed where the
+ * class itself is called, as joblib writes it; helpers that make the object could move where opcodes begin. */
+static void audit_array_class(auditor *a, const pel_pickled *call) {
+    const pel_pickled *args = call->call->args;
+    bool is_usual = pel_pickled_is_global(call->call->callable, "copy_reg", "_reconstructor") ||
+                    pel_pickled_is_global(call->call->callable, "copyreg", "_reconstructor");
+    for (uint32_t i = is_usual ? 1 : 0; args->kind == PEL_P_TUPLE && i < args->items.n; i++)
+        if (pel_pickled_is_global(args->items.at[i], "joblib.numpy_pickle", "NumpyArrayWrapper"))
+            pel_find(a->ctx, a->findings, PEL_SUSPECT, "calls-given", a->member, call->at,
+                     pel_format(a->ctx, "%.*s is given the class behind whose objects joblib reads arrays",
+                                PEL_FMT(shown(a, call->call->callable))));
+}
+
 static void audit_call(auditor *a, pel_pickled *call, const pel_loaded_pickle *row) {
     a->n_calls++;
     pel_judged judged = pel_judge_call(call, row->is_script);
@@ -205,6 +218,7 @@ static void audit_call(auditor *a, pel_pickled *call, const pel_loaded_pickle *r
         callable->kind == PEL_P_GLOBAL && pel_is_plain_name(callable->global->module, callable->global->name);
     if (judged.severity > PEL_NOTE || !is_plain) add_call(a, judged.severity, a->member, call);
     audit_argument_bytes(a, call, a->member);
+    audit_array_class(a, call);
 }
 
 static void audit_state(auditor *a, const pel_pickled *object) {

@@ -5,6 +5,7 @@
 #include "load/audit/audit.h"
 #include "load/audit/source_effects.h"
 #include "load/audit/template.h"
+#include "load/audit/tensorflow_ops.h"
 
 #define MAX_FILES 64  /* of a repository that one config leads to */
 #define MAX_NAME 200  /* of something that a config names */
@@ -67,8 +68,29 @@ static void read_siblings(repository *r, pel_str file, const pel_source_effects 
     }
 }
 
+typedef struct decode_job {
+    pel_str file, bytes;
+    pel_source source;
+} decode_job;
+
+static void decode_body(pel_ctx *ctx, void *arg) {
+    decode_job *job = arg;
+    job->source = pel_source_decode(ctx, job->file, job->bytes);
+}
+
+/* Python has encodings that this machine has not, and codecs that others registered. */
+static pel_source decode_source(repository *r, pel_str file, pel_str bytes) {
+    decode_job job = { .file = file, .bytes = bytes };
+    pel_err why;
+    if (pel_attempt(r->ctx, decode_body, &job, &why)) return job.source;
+    if (why.code != PEL_E_MEMORY)
+        pel_find(r->ctx, &r->out->findings, PEL_SUSPECT, "source-unread", file, why.at,
+                 pel_format(r->ctx, "%.*s can't be decoded here, and Python may: %s", PEL_FMT(file), why.what));
+    pel_throw(r->ctx, why.code, why.at, "%s", why.what);
+}
+
 static void read_source(repository *r, pel_str file, pel_str bytes) {
-    pel_source source = pel_source_decode(r->ctx, file, bytes);
+    pel_source source = decode_source(r, file, bytes);
     pel_node *tree = pel_parse(r->ctx, &source, VERSION);
     pel_source_effects effects = { 0 };
     pel_source_effects_of(r->ctx, tree, is_sibling, r, &effects);
@@ -128,6 +150,7 @@ static void load_notebook(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel
     out->format = PEL_STR("notebook");
     for (uint32_t i = 0; i < cells->items.n; i++) {
         const pel_json_value *cell = cells->items.at[i], *source = pel_json_get(cell, "source");
+        if (!source) source = pel_json_get(cell, "input"); /* notebooks before version 4 */
         if (!pel_str_is(pel_json_text(pel_json_get(cell, "cell_type")), "code") || !source) continue;
         pel_buf text = pel_buf_in(ctx);
         if (source->kind == PEL_J_STR) put_cell(&r, base_name(name), i + 1, source, &text);
@@ -172,6 +195,13 @@ static void read_reference(repository *r, const char *who, const pel_json_value 
 
 static const char *copied(pel_ctx *ctx, pel_str text) { return pel_intern_str(ctx, text)->text; }
 
+/* "auto_map": {"AutoModel": "modeling_net.Net"}. */
+static void read_map(repository *r, const pel_json_value *map) {
+    if (map->kind != PEL_J_OBJECT) read_reference(r, "a loader", map);
+    for (uint32_t i = 0; map->kind == PEL_J_OBJECT && i + 1 < map->items.n; i += 2)
+        read_reference(r, copied(r->ctx, pel_json_text(map->items.at[i])), map->items.at[i + 1]);
+}
+
 /* ---- names in configs ---- */
 
 /* Keys under which loaders look for the name of what they call: hydra and NeMo, Lightning, torchtune, latent diffusion,
@@ -181,6 +211,43 @@ static bool is_call_key(pel_str key) {
     for (size_t i = 0; i < PEL_COUNT(keys); i++)
         if (pel_str_is(key, keys[i])) return true;
     return false;
+}
+
+static bool is_of(pel_str module, const char *const *libraries) {
+    for (; *libraries; libraries++) {
+        size_t n = strlen(*libraries);
+        if (pel_str_starts(module, pel_str_of(*libraries)) && (module.len == n || module.ptr[n] == '.')) return true;
+    }
+    return false;
+}
+
+/* Keys whose value is a plain word, or the dotted name of what is imported and called: sentence-transformers, MLServer,
+ * Ray, peft's tensor parallel layers. */
+static bool is_import_key(pel_str key) {
+    static const char *const keys[] = { "activation_function", "tokenizer_class", "implementation", "import_path",
+                                        "megatron_core" };
+    for (size_t i = 0; i < PEL_COUNT(keys); i++)
+        if (pel_str_is(key, keys[i])) return true;
+    return false;
+}
+
+/* "gelu" is no name of a module; the libraries' own classes are what their configs have. */
+static bool is_foreign_import(pel_str name) {
+    static const char *const libraries[] = {
+        "torch.nn",          "sentence_transformers", "transformers",    "megatron.core",       "mlserver",
+        "mlserver_sklearn",  "mlserver_xgboost",      "mlserver_mlflow", "mlserver_lightgbm",   "mlserver_huggingface",
+        "mlserver_catboost", NULL
+    };
+    return name.len && (memchr(name.ptr, '.', name.len) || memchr(name.ptr, ':', name.len)) &&
+           !memchr(name.ptr, ' ', name.len) && !memchr(name.ptr, '/', name.len) && !is_of(name, libraries);
+}
+
+/* "module:name" of entry points, with the dot that other loaders write. */
+static pel_str with_dot(pel_ctx *ctx, pel_str name) {
+    const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
+    if (!colon || colon == name.ptr || memchr(name.ptr, ' ', name.len)) return name;
+    size_t n = (size_t)(colon - name.ptr);
+    return pel_format(ctx, "%.*s.%.*s", PEL_FMT(pel_str_cut(name, 0, n)), PEL_FMT(pel_str_from(name, n + 1)));
 }
 
 /* "defaults.yaml", "matrix.os": the end of a name that no library has is also the name of a module. A module can't be
@@ -233,18 +300,27 @@ static bool is_hot_word(pel_ctx *ctx, pel_str word, bool is_called, bool is_expr
 }
 
 /* Names in a text that leave memory, under whatever key: who reads the config may call them. */
-static void find_hot_names(pel_ctx *ctx, pel_loaded *out, pel_str text, uint64_t at) {
+static unsigned find_hot_names(pel_ctx *ctx, pel_loaded *out, pel_str text, uint64_t at) {
+    unsigned n = 0;
     bool is_expression = text.len && memchr(text.ptr, '(', text.len);
     for (size_t i = 0; i < text.len;) {
         size_t start = i;
         while (i < text.len && is_word_byte(text.ptr[i])) i++;
         pel_str word = pel_str_cut(text, start, i);
+        if (word.len && i + 1 < text.len && text.ptr[i] == ':' && is_word_byte(text.ptr[i + 1])) { /* os:system */
+            size_t end = i + 1;
+            while (end < text.len && is_word_byte(text.ptr[end])) end++;
+            if (end - start < MAX_NAME) word = with_dot(ctx, pel_str_cut(text, start, end));
+        }
         bool is_called = i < text.len && text.ptr[i] == '(';
-        if (word.len && word.len < 200 && is_hot_word(ctx, word, is_called, is_expression))
+        if (word.len && word.len < MAX_NAME && is_hot_word(ctx, word, is_called, is_expression)) {
             pel_find(ctx, &out->findings, PEL_DANGER, "target", (pel_str){ "", 0 }, at + start,
                      pel_format(ctx, "a config names %.*s, which leaves memory", PEL_FMT(word)));
+            n++;
+        }
         if (i == start) i++;
     }
+    return n;
 }
 
 /* jsonpickle has keys of its own ("py/object", "py/reduce", "py/repr"): their values are imported, called, evaluated.
@@ -272,28 +348,75 @@ static bool read_constructor(pel_ctx *ctx, pel_loaded *out, const pel_json_value
     return true;
 }
 
+/* Names and files of code that a value may be, by its key. */
+static bool judge_pair(pel_ctx *ctx, pel_loaded *out, pel_str key, const pel_json_value *item, int depth) {
+    bool is_text = item->kind == PEL_J_STR && item->text.len;
+    if (is_call_key(key) && item->kind == PEL_J_STR) {
+        judge_target(ctx, out, item->text, item->at);
+        return true;
+    }
+    if (is_text && is_import_key(key) && is_foreign_import(item->text)) {
+        judge_target(ctx, out, with_dot(ctx, item->text), item->at);
+        return true;
+    }
+    bool is_template = pel_str_find(key, PEL_STR("template")) || pel_str_find(key, PEL_STR("prompt"));
+    if (is_text && is_template && pel_is_template(item->text) && (depth || !pel_str_is(key, "chat_template"))) {
+        pel_audit_template(ctx, &out->findings, key, item->text, item->at);
+        return true;
+    }
+    bool is_file = pel_str_is(key, "model_file") && is_text && pel_str_ends(item->text, PEL_STR(".py"));
+    if (is_file || (is_text && pel_str_is(key, "custom_generate"))) {
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "remote-code", key, item->at,
+                 pel_format(ctx, "the config has its loader run code of %.*s", PEL_FMT(item->text)));
+        return true;
+    }
+    /* a text that is one expression: loaders evaluate what their authors let be a formula */
+    const char *call = is_text ? memchr(item->text.ptr, '(', item->text.len) : NULL;
+    if (call && call > item->text.ptr && is_word_byte(call[-1]) &&
+        !memchr(item->text.ptr, ' ', (size_t)(call - item->text.ptr)))
+        return find_hot_names(ctx, out, item->text, item->at) > 0 || read_json_pickle(ctx, out, key, item);
+    return read_json_pickle(ctx, out, key, item);
+}
+
+/* transformers fetches kernels, which are native code, by the names of their repositories: one for all, or one for each
+ * part of a model. */
+static bool find_kernels(pel_ctx *ctx, pel_loaded *out, const pel_json_value *item) {
+    bool any = false;
+    for (uint32_t i = 1; item->kind == PEL_J_OBJECT && i < item->items.n; i += 2)
+        any = (item->items.at[i]->kind == PEL_J_STR && find_kernels(ctx, out, item->items.at[i])) || any;
+    if (item->kind != PEL_J_STR || !item->text.len || !memchr(item->text.ptr, '/', item->text.len)) return any;
+    pel_find(ctx, &out->findings, PEL_SUSPECT, "remote-code", (pel_str){ "", 0 }, item->at,
+             pel_format(ctx, "the config asks for kernels of %.*s, code of another repository", PEL_FMT(item->text)));
+    return true;
+}
+
+/* mmengine: {"custom_imports": {"imports": ["package.module"]}}. */
+static bool find_imports(pel_ctx *ctx, pel_loaded *out, const pel_json_value *item) {
+    const pel_json_value *names = item->kind == PEL_J_OBJECT ? pel_json_get(item, "imports") : item;
+    for (uint32_t i = 0; names && names->kind == PEL_J_ARRAY && i < names->items.n; i++)
+        if (names->items.at[i]->kind == PEL_J_STR) judge_target(ctx, out, names->items.at[i]->text, names->at);
+    if (names && names->kind == PEL_J_STR) judge_target(ctx, out, names->text, names->at);
+    return names != NULL;
+}
+
 static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *value, int depth) {
     bool any = read_constructor(ctx, out, value);
     if (depth > MAX_LEVELS) pel_throw(ctx, PEL_E_TOO_DEEP, value->at, "a config nests deeper than %d", MAX_LEVELS);
     bool is_object = value->kind == PEL_J_OBJECT;
-    if (value->kind == PEL_J_STR && value->text.len < MAX_NAME && is_hot(value->text, false)) {
-        judge_target(ctx, out, value->text, value->at);
+    if (value->kind == PEL_J_STR && value->text.len < MAX_NAME && is_hot(with_dot(ctx, value->text), false)) {
+        judge_target(ctx, out, with_dot(ctx, value->text), value->at);
         any = true;
     }
     for (uint32_t i = 0; (is_object || value->kind == PEL_J_ARRAY) && i < value->items.n; i += is_object ? 2 : 1) {
         const pel_json_value *item = value->items.at[is_object ? i + 1 : i];
         pel_str key = is_object ? pel_json_text(value->items.at[i]) : (pel_str){ "", 0 };
-        if (is_call_key(key) && item->kind == PEL_J_STR) {
-            judge_target(ctx, out, pel_json_text(item), item->at);
-            any = true;
-        }
-        any = read_json_pickle(ctx, out, key, item) || any;
-        /* transformers fetches kernels, which are native code, by the names of their repositories */
-        bool is_kernel = pel_str_ends(key, PEL_STR("attn_implementation")) || pel_str_is(key, "experts_implementation");
-        if (is_kernel && item->kind == PEL_J_STR && item->text.len && memchr(item->text.ptr, '/', item->text.len)) {
-            pel_find(ctx, &out->findings, PEL_SUSPECT, "remote-code", (pel_str){ "", 0 }, item->at,
-                     pel_format(ctx, "the config asks for kernels of %.*s, code of another repository",
-                                PEL_FMT(item->text)));
+        any = judge_pair(ctx, out, key, item, depth) || any;
+        bool is_kernel = pel_str_find(key, PEL_STR("attn_implementation")) || pel_str_is(key, "experts_implementation");
+        any = (is_kernel && find_kernels(ctx, out, item)) || any;
+        any = (pel_str_is(key, "custom_imports") && find_imports(ctx, out, item)) || any;
+        if (depth && pel_str_is(key, "auto_map") && item->kind == PEL_J_OBJECT) {
+            repository r = { .ctx = ctx, .out = out };
+            read_map(&r, item);
             any = true;
         }
         any = find_targets(ctx, out, item, depth + 1) || any;
@@ -372,14 +495,6 @@ bool pel_load_json_lines(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str by
 
 /* ---- configs that name classes ---- */
 
-static bool is_of(pel_str module, const char *const *libraries) {
-    for (; *libraries; libraries++) {
-        size_t n = strlen(*libraries);
-        if (pel_str_starts(module, pel_str_of(*libraries)) && (module.len == n || module.ptr[n] == '.')) return true;
-    }
-    return false;
-}
-
 /* modules.json of sentence-transformers: [{"type": "sentence_transformers.models.Pooling", "path": ...}]. */
 static bool read_module_list(repository *r, const pel_json_value *root) {
     static const char *const libraries[] = { "sentence_transformers.models",
@@ -416,6 +531,16 @@ static bool read_pipeline(repository *r, const pel_json_value *root) {
     return true;
 }
 
+/* router_config.json of sentence-transformers: {"types": {"query_0": "module.Class"}, "structure": {...}}. */
+static bool read_router(repository *r, const pel_json_value *root) {
+    const pel_json_value *types = pel_json_get(root, "types");
+    if (!types || types->kind != PEL_J_OBJECT || !pel_json_get(root, "structure")) return false;
+    for (uint32_t i = 1; i < types->items.n; i += 2)
+        if (types->items.at[i]->kind != PEL_J_STR || is_foreign_import(types->items.at[i]->text))
+            judge_target(r->ctx, r->out, pel_json_text(types->items.at[i]), types->items.at[i]->at);
+    return true;
+}
+
 /* adapter_config.json of peft names the library that it imports. */
 static bool read_adapter(repository *r, const pel_json_value *root) {
     static const char *const libraries[] = { "transformers",          "peft",      "torch.nn",
@@ -442,6 +567,13 @@ static bool read_package(repository *r, const pel_json_value *root) {
     return true;
 }
 
+/* Of a notebook; before version 4 they were in worksheets, of which nobody ever wrote more than one. */
+static const pel_json_value *cells_of(const pel_json_value *root) {
+    const pel_json_value *cells = pel_json_get(root, "cells"), *sheets = pel_json_get(root, "worksheets");
+    if (cells || !sheets || sheets->kind != PEL_J_ARRAY || sheets->items.n != 1) return cells;
+    return pel_json_get(sheets->items.at[0], "cells");
+}
+
 /* Each of the readers also makes findings, so all of them must run: `is_config` is on the right side of || for that
  * reason. The marks alone make no finding. A notebook has cells instead of settings and is settled first. */
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root) {
@@ -454,7 +586,7 @@ bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, con
         "feature_size"
     };
     repository r = { .ctx = ctx, .out = out };
-    const pel_json_value *cells = pel_json_get(root, "cells"), *map = pel_json_get(root, "auto_map");
+    const pel_json_value *cells = cells_of(root), *map = pel_json_get(root, "auto_map");
     const pel_json_value *pipelines = pel_json_get(root, "custom_pipelines");
     if (cells && cells->kind == PEL_J_ARRAY && pel_json_get(root, "nbformat")) {
         load_notebook(ctx, out, name, cells);
@@ -464,13 +596,13 @@ bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, con
     is_config = read_module_list(&r, root) || is_config;
     is_config = read_pipeline(&r, root) || is_config;
     is_config = read_adapter(&r, root) || is_config;
+    is_config = read_router(&r, root) || is_config;
     is_config = read_package(&r, root) || is_config;
     for (size_t i = 0; i < PEL_COUNT(marks); i++) is_config = is_config || pel_json_get(root, marks[i]);
     is_config = find_targets(ctx, out, root, 0) || is_config;
     if (!is_config) return false;
     out->format = PEL_STR("model config");
-    for (uint32_t i = 0; map && map->kind == PEL_J_OBJECT && i + 1 < map->items.n; i += 2)
-        read_reference(&r, copied(ctx, pel_json_text(map->items.at[i])), map->items.at[i + 1]);
+    if (map) read_map(&r, map);
     for (uint32_t i = 0; pipelines && pipelines->kind == PEL_J_OBJECT && i + 1 < pipelines->items.n; i += 2) {
         const pel_json_value *impl = pel_json_get(pipelines->items.at[i + 1], "impl");
         if (impl) read_reference(&r, "a pipeline", impl);
@@ -562,6 +694,12 @@ static pel_str yaml_value(pel_str line, pel_str *key) {
     return line;
 }
 
+static pel_str word_of(pel_str value) {
+    size_t end = 0;
+    while (end < value.len && !strchr(" \t\r,}]\"'#", value.ptr[end])) end++;
+    return pel_str_cut(value, 0, end);
+}
+
 /* Environments of conda and MLflow have requirements in YAML; workflows and pipelines have commands for their tools. */
 static void read_yaml_value(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
     static const char *const elsewhere[] = {
@@ -570,7 +708,10 @@ static void read_yaml_value(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_
     static const char *const commands[] = { "run", "cmd", "command", "entrypoint", "script" };
     pel_str key, value = yaml_value(line, &key);
     int shown = (int)(value.len < 160 ? value.len : 160);
-    bool is_elsewhere = pel_str_find(value, PEL_STR(" @ ")) && pel_str_find(value, PEL_STR("://"));
+    bool is_elsewhere = (pel_str_find(value, PEL_STR(" @ ")) && pel_str_find(value, PEL_STR("://"))) ||
+                        pel_str_find(value, PEL_STR("git+http")) || pel_str_find(value, PEL_STR("git+ssh"));
+    if (value.len && is_import_key(key) && is_foreign_import(word_of(value)))
+        judge_target(ctx, out, with_dot(ctx, word_of(value)), at);
     for (size_t i = 0; i < PEL_COUNT(elsewhere); i++)
         is_elsewhere = is_elsewhere || pel_str_starts(value, pel_str_of(elsewhere[i]));
     if (is_elsewhere)
@@ -622,6 +763,7 @@ static void read_path_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t
 }
 
 bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    if (pel_ends_folded(name, ".pbtxt") || pel_ends_folded(name, ".prototxt")) pel_load_graph_text(ctx, out, bytes);
     bool is_path_file = pel_ends_folded(name, ".pth");
     bool is_template =
         pel_ends_folded(name, ".jinja") || pel_ends_folded(name, ".jinja2") || pel_ends_folded(name, ".j2");

@@ -194,3 +194,52 @@ void pel_audit_graphdef(pel_ctx *ctx, pel_loaded *out, pel_proto graph) {
     for (uint32_t i = 0; i < functions.n; i++)
         judge_nodes(&a, &functions.at[i], 3, pel_format(ctx, "function %.*s", PEL_FMT(functions.at[i].name)));
 }
+
+/* ---- as text ---- */
+
+static bool is_word_byte(char c) {
+    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The text in quotes after a key; false: the key has none, or it is a part of a longer word. */
+static bool quoted_value(pel_str text, size_t key, size_t size, pel_str *value, bool *is_plain) {
+    size_t at = key + size;
+    if (key && is_word_byte(text.ptr[key - 1])) return false;
+    while (at < text.len && strchr(" \t\r\n:", text.ptr[at])) at++;
+    char quote = at < text.len ? text.ptr[at] : 0;
+    if (quote != '"' && quote != '\'') return false;
+    size_t start = ++at;
+    *is_plain = true;
+    for (; at < text.len && text.ptr[at] != quote; at++)
+        if (text.ptr[at] == '\\') *is_plain = false, at++;
+    *value = pel_str_cut(text, start, at < text.len ? at : text.len);
+    for (at++; at < text.len && strchr(" \t\r\n", text.ptr[at]);) at++;
+    if (at < text.len && (text.ptr[at] == '"' || text.ptr[at] == '\'')) *is_plain = false; /* it goes on */
+    return true;
+}
+
+static void judge_text(pel_ctx *ctx, pel_loaded *out, pel_str text, const char *key, bool (*is_fine)(pel_str value)) {
+    size_t size = strlen(key);
+    const char *found;
+    for (size_t at = 0; (found = pel_str_find(pel_str_from(text, at), pel_str_of(key))); at += size) {
+        pel_str value;
+        bool is_plain;
+        at = (size_t)(found - text.ptr);
+        if (!quoted_value(text, at, size, &value, &is_plain) || (is_plain && is_fine(value))) continue;
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "operator", (pel_str){ "", 0 }, at,
+                 pel_format(ctx, "%s: %.*s is not known to compute and nothing else", key,
+                            (int)(value.len < 100 ? value.len : 100), value.ptr));
+    }
+}
+
+static bool is_fine_op(pel_str op) { return pel_is_computing_op(op) || is_checkpoint_op(op); }
+
+/* Layers of Caffe that are Python: their module is imported. */
+static bool is_fine_type(pel_str type) { return !pel_str_is(type, "Python"); }
+
+void pel_load_graph_text(pel_ctx *ctx, pel_loaded *out, pel_str text) {
+    out->format = PEL_STR("protocol buffers as text");
+    judge_text(ctx, out, text, "op", is_fine_op);
+    judge_text(ctx, out, text, "type", is_fine_type);
+    pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "protocol buffers as text: only the operators that it names are looked at");
+}

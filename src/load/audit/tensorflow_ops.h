@@ -8,5 +8,8 @@
 bool pel_is_computing_op(pel_str op);
 /* Judges the operators of a GraphDef and of its functions. */
 void pel_audit_graphdef(pel_ctx *ctx, pel_loaded *out, pel_proto graph);
+/* Protocol buffers as text: graphs of TensorFlow, networks of Caffe. They are not read, only what stands under the keys
+ * that name code. Throws PEL_E_UNSUPPORTED. */
+_Noreturn void pel_load_graph_text(pel_ctx *ctx, pel_loaded *out, pel_str text);
 
 #endif

@@ -11,7 +11,7 @@ void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input 
     for (uint32_t i = 0; i < file->pairs.n; i++) {
         const pel_gguf_pair *pair = &file->pairs.at[i];
         if (pel_str_is(pair->key, "general.architecture")) root->class = pair->text;
-        if (pair->kind == PEL_GGUF_TEXT && pel_is_template(pair->text)) /* by whatever key a program may ask for */
+        if (pair->text.len && pel_is_template(pair->text)) /* by whatever key a program may ask for */
             pel_audit_template(ctx, &out->findings, pair->key, pair->text, pair->text_at);
         if (pair->kind == PEL_GGUF_NUMBER)
             pel_build_argument(&builder, root, pair->key, pel_const_int(ctx, pair->number));

@@ -6,6 +6,8 @@
 
 #define MAX_PICKLE ((uint64_t)1 << 30)
 #define MAX_CODE ((uint64_t)16 << 20)
+#define MAX_BYTECODE 20000000u /* objects of it */
+#define MAX_BYTECODE_DEPTH 100
 
 typedef struct archive {
     pel_ctx *ctx;
@@ -140,6 +142,29 @@ static void read_pickle(pel_ctx *ctx, void *arg) {
                  job->member->offset + job->pickle->end, PEL_STR("bytes behind the end of the pickle"));
 }
 
+typedef struct bytecode {
+    archive *a;
+    pel_str member;
+    uint32_t left; /* objects that may still be looked at */
+} bytecode;
+
+/* bytecode.pkl of the lite interpreter: every ("aten::add", "Tensor", 2) in it names an operator. */
+static void judge_bytecode(bytecode *code, const pel_pickled *object, int depth) {
+    bool is_row = object->kind == PEL_P_TUPLE || object->kind == PEL_P_LIST;
+    const pel_pickled *first = is_row && object->items.n > 1 ? object->items.at[0] : NULL;
+    if (!code->left || depth > MAX_BYTECODE_DEPTH)
+        pel_throw(code->a->ctx, PEL_E_TOO_DEEP, object->at, "the bytecode of the lite interpreter is too large");
+    code->left--;
+    bool is_operator = first && first->kind == PEL_P_STR && object->items.at[1]->kind == PEL_P_STR &&
+                       pel_str_find(first->text, PEL_STR("::"));
+    pel_severity severity = is_operator ? pel_judge_torch_op(first->text) : PEL_NOTE;
+    if (severity > PEL_NOTE)
+        pel_find(code->a->ctx, &code->a->out->findings, severity, "operator", code->member, first->at,
+                 pel_format(code->a->ctx, "the bytecode has %.*s, which is not known to compute and nothing else",
+                            PEL_FMT(first->text)));
+    for (uint32_t i = 0; is_row && i < object->items.n; i++) judge_bytecode(code, object->items.at[i], depth + 1);
+}
+
 /* Every member that somebody might unpickle: two of one name, names in capitals, members of another folder. */
 static pel_pickle *read_pickles(archive *a, const pel_zip_member *main, bool is_script) {
     pel_pickle *found = NULL;
@@ -156,6 +181,9 @@ static pel_pickle *read_pickles(archive *a, const pel_zip_member *main, bool is_
                      pel_str_copy(a->ctx, pel_str_of(why.what)));
         }
         if (member == main) found = job.pickle;
+        bytecode code = { a, member->name, MAX_BYTECODE };
+        if (job.pickle && job.pickle->root && pel_ends_folded(member->name, "bytecode.pkl"))
+            judge_bytecode(&code, job.pickle->root, 0);
     }
     return found;
 }
