@@ -79,10 +79,10 @@ typedef struct packing {
 } packing;
 
 static const packing packings[] = {
-    { "gzip", pel_is_gzip, pel_gunzip, false },     { "zlib", pel_is_zlib, pel_gunzip, false },
-    { "bzip2", is_bzip2, pel_bunzip2, false },      { "xz", is_xz, pel_unxz, false },
-    { "lzma", is_lzma, pel_unlzma, false },         { "lz4", is_lz4, pel_unlz4, false },
-    { "zlib", is_any_zlib, pel_gunzip, true },      { "lzma", is_any_lzma, pel_unlzma, true },
+    { "gzip", pel_is_gzip, pel_gunzip, false }, { "zlib", pel_is_zlib, pel_gunzip, false },
+    { "bzip2", is_bzip2, pel_bunzip2, false },  { "xz", is_xz, pel_unxz, false },
+    { "lzma", is_lzma, pel_unlzma, false },     { "lz4", is_lz4, pel_unlz4, false },
+    { "zlib", is_any_zlib, pel_gunzip, true },  { "lzma", is_any_lzma, pel_unlzma, true },
 };
 
 static const packing *find_packing(pel_str bytes, bool is_weak) {

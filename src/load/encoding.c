@@ -43,7 +43,8 @@ static bool from_utf32(pel_ctx *ctx, pel_str bytes, pel_str *text) {
     bool is_big = !bytes.ptr[0];
     if (bytes.len % 4) return false;
     for (size_t at = 0; at < bytes.len; at += 4) {
-        uint32_t high = unit_at(bytes, at + (is_big ? 0 : 2), is_big), low = unit_at(bytes, at + (is_big ? 2 : 0), is_big);
+        uint32_t high = unit_at(bytes, at + (is_big ? 0 : 2), is_big),
+                 low = unit_at(bytes, at + (is_big ? 2 : 0), is_big);
         uint32_t code = high << 16 | low;
         if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return false;
         if (at || code != 0xFEFF) put_utf8(&out, code);

@@ -113,10 +113,10 @@ static bool runs_something(const pel_loaded *loaded) {
 }
 
 /* Members that say by their names what somebody would load or run: configs of NeMo and Hydra name what is to be called,
- * YAML has tags for Python's objects, archives for servers bring their handlers, and whole repositories are packed. They
- * are read as they would be if they lay in a folder. */
+ * YAML has tags for Python's objects, archives for servers bring their handlers, and whole repositories are packed.
+ * They are read as they would be if they lay in a folder. */
 static bool is_named_as_text(pel_str name) {
-    static const char *const endings[] = { ".py",    ".yaml", ".yml", ".json",  ".jsonl", ".ipynb", ".jinja",
+    static const char *const endings[] = { ".py",     ".yaml", ".yml", ".json",  ".jsonl", ".ipynb", ".jinja",
                                            ".jinja2", ".j2",   ".pth", ".pbtxt", ".pmml",  ".pyc" };
     for (size_t i = 0; i < PEL_COUNT(endings); i++)
         if (pel_ends_folded(name, endings[i])) return true;
@@ -195,8 +195,8 @@ static void content_body(pel_ctx *ctx, void *arg) {
     job->input = pel_input_of(pel_zip_content(ctx, job->zip, job->member, MAX_MEMBER, job->findings));
 }
 
-/* Archives whose reader runs the Python source in them: those for servers, and torch.package's, whose importer looks for
- * every module in the archive first, whatever its name. */
+/* Archives whose reader runs the Python source in them: those for servers, and torch.package's, whose importer looks
+ * for every module in the archive first, whatever its name. */
 static bool runs_its_members(const pel_zip *zip) {
     for (uint32_t i = 0; i < zip->members.n; i++) {
         pel_str name = zip->members.at[i].name;
@@ -210,8 +210,10 @@ static bool runs_its_members(const pel_zip *zip) {
 static void say_not_understood(pel_ctx *ctx, pel_loaded *out, uint32_t n, const pel_zip_member *first) {
     if (n)
         pel_find(ctx, &out->findings, PEL_UNREAD, "unread-file", first->name, first->offset,
-                 pel_format(ctx, n == 1 ? "a member of no format that is known"
-                                        : "the first of %u members of no format that is known", n));
+                 pel_format(ctx,
+                            n == 1 ? "a member of no format that is known"
+                                   : "the first of %u members of no format that is known",
+                            n));
 }
 
 uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks) {
@@ -306,7 +308,8 @@ bool pel_is_packed_whole(pel_ctx *ctx, const pel_input *input) {
 
 /* "x.yaml.gz" holds x.yaml. */
 static pel_str name_of_content(pel_str name) {
-    static const char *const endings[] = { ".gz", ".gzip", ".bz2", ".xz", ".lzma", ".lz4", ".zlib", ".z", ".zst", ".lz", ".lzo", ".sz", ".7z" };
+    static const char *const endings[] = { ".gz", ".gzip", ".bz2", ".xz",  ".lzma", ".lz4", ".zlib",
+                                           ".z",  ".zst",  ".lz",  ".lzo", ".sz",   ".7z" };
     for (size_t i = 0; i < PEL_COUNT(endings); i++)
         if (pel_ends_folded(name, endings[i])) return pel_str_cut(name, 0, name.len - strlen(endings[i]));
     return name;
@@ -349,14 +352,10 @@ static const struct {
     size_t len;
     const char *name;
 } other_packings[] = {
-    { "\x28\xb5\x2f\xfd", 4, "zstd" },
-    { "\x02\x21\x4c\x18", 4, "lz4 as it once was" },
-    { "7z\xbc\xaf", 4, "7z" },
-    { "Rar!", 4, "rar" },
-    { "MSCF\0\0\0\0", 8, "cab" },
-    { "LZIP\1", 5, "lzip" },
-    { "\x89LZO\0\r\n", 7, "lzop" },
-    { "\xff\6\0\0sNaPpY", 10, "snappy" },
+    { "\x28\xb5\x2f\xfd", 4, "zstd" }, { "\x02\x21\x4c\x18", 4, "lz4 as it once was" },
+    { "7z\xbc\xaf", 4, "7z" },         { "Rar!", 4, "rar" },
+    { "MSCF\0\0\0\0", 8, "cab" },      { "LZIP\1", 5, "lzip" },
+    { "\x89LZO\0\r\n", 7, "lzop" },    { "\xff\6\0\0sNaPpY", 10, "snappy" },
 };
 
 /* zstd and lz4 let frames that mean nothing stand first. */
@@ -383,7 +382,8 @@ bool pel_is_packed_otherwise(pel_str bytes) { return other_packing(bytes) < PEL_
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     const char *packing = other_packings[other_packing(bytes)].name;
     out->format = pel_format(ctx, "%s stream", packing);
-    if (is_named_as_model(name_of_content(name))) /* by content it is none: the name is there to have it loaded, or passed over */
+    if (is_named_as_model(
+            name_of_content(name))) /* by content it is none: the name is there to have it loaded, or passed over */
         pel_find(ctx, &out->findings, PEL_SUSPECT, "archive", (pel_str){ "", 0 }, 0,
                  pel_format(ctx, "packed by %s under the name of a model: nobody knows what is in it", packing));
     pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "packed by %s, so nobody knows what is in it: unpack it first", packing);

@@ -109,7 +109,7 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
 
 /* ---- files inside of files (inside.c) ---- */
 
-bool pel_is_packed(pel_str bytes); /* in a way that io/unpack.h reads */
+bool pel_is_packed(pel_str bytes);                              /* in a way that io/unpack.h reads */
 bool pel_is_packed_whole(pel_ctx *ctx, const pel_input *input); /* the same by all of it: a weak mark */
 void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_is_native(pel_str bytes); /* a program or library for a processor, or for a virtual machine */

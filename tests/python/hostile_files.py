@@ -22,6 +22,7 @@ import zipfile
 import zlib
 from typing import Any, Callable
 
+import hostile_detours
 import hostile_more
 from hostile_parts import (
     RUN,
@@ -1066,7 +1067,9 @@ EXPECT: dict[str, tuple[str, str]] = {
 HOSTILE: dict[str, Maker] = gadgets() | states() | opcodes() | containers() | hidden() | skops() | graphs()
 assert not HOSTILE.keys() & hostile_more.MORE.keys()
 HOSTILE |= hostile_more.MORE
-EXPECT |= hostile_more.EXPECT
+assert not HOSTILE.keys() & hostile_detours.DETOURS.keys()
+HOSTILE |= hostile_detours.DETOURS
+EXPECT |= hostile_more.EXPECT | hostile_detours.EXPECT
 
 
 def folders() -> dict[str, dict[str, bytes]]:
@@ -1179,7 +1182,7 @@ def folders() -> dict[str, dict[str, bytes]]:
     }
 
 
-FOLDERS = folders() | hostile_more.FOLDERS
+FOLDERS = folders() | hostile_more.FOLDERS | hostile_detours.FOLDERS
 LINKS = {"link_out": "/etc/passwd", "link_loop": "link_loop", "link_up": "../outside.pkl", "link_folder": "/etc"}
 
 

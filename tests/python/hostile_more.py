@@ -1163,7 +1163,7 @@ EXPECT: dict[str, tuple[str, str]] = {
         ("broken", "the format itself is attacked: a reader that refuses is right, too"),
     ),
     **dict.fromkeys(
-        ("pth_member.zip", "pyz.pyz", "more_openvino", "more_pyproject"),
+        ("more_openvino", "more_pyproject"),
         ("unknown", "no loader of models that is known opens it, and nothing in it is looked at"),
     ),
     **dict.fromkeys(

@@ -127,7 +127,7 @@ JOBLIB: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "after_objects": (lambda: joblib_file(joblib_array(b"\x80\x02N.", "O8", b"K\x01\x85"), CALL[:-1]), 4, CALLS),
     "as_a_pickle": (lambda: joblib_file(joblib_array(CALL, f"S{len(CALL)}", b"K\x01\x85", alignment=False)), 4,
                     CALLS),
-    "unknown_size": (lambda: joblib_file(joblib_array(NUMBERS, "f?")), 2, "unknown size"),
+    "unknown_size": (lambda: joblib_file(joblib_array(NUMBERS, "f?")), 4, "where it ends is not known"),
     "beyond_the_end": (lambda: joblib_file(joblib_array(NUMBERS, "f8", b"J\xff\xff\xff\x7f\x85")), 2, "beyond"),
     "packed": (lambda: zlib.compress(joblib_file(joblib_array(NUMBERS), CALL[:-1])), 4, CALLS),
 }

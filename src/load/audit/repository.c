@@ -234,9 +234,9 @@ static bool is_import_key(pel_str key) {
 /* "gelu" is no name of a module; the libraries' own classes are what their configs have. */
 static bool is_foreign_import(pel_str name) {
     static const char *const libraries[] = {
-        "torch.nn",          "sentence_transformers", "transformers",    "megatron.core",       "mlserver",
-        "mlserver_sklearn",  "mlserver_xgboost",      "mlserver_mlflow", "mlserver_lightgbm",   "mlserver_huggingface",
-        "mlserver_catboost", NULL
+        "torch.nn",          "sentence_transformers", "transformers",      "megatron.core",
+        "mlserver",          "mlserver_sklearn",      "mlserver_xgboost",  "mlserver_mlflow",
+        "mlserver_lightgbm", "mlserver_huggingface",  "mlserver_catboost", NULL
     };
     return name.len && (memchr(name.ptr, '.', name.len) || memchr(name.ptr, ':', name.len)) &&
            !memchr(name.ptr, ' ', name.len) && !memchr(name.ptr, '/', name.len) && !is_of(name, libraries);

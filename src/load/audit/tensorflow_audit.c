@@ -197,9 +197,7 @@ void pel_audit_graphdef(pel_ctx *ctx, pel_loaded *out, pel_proto graph) {
 
 /* ---- as text ---- */
 
-static bool is_word_byte(char c) {
-    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
+static bool is_word_byte(char c) { return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
 /* The text in quotes after a key; false: the key has none, or it is a part of a longer word. */
 static bool quoted_value(pel_str text, size_t key, size_t size, pel_str *value, bool *is_plain) {

@@ -174,10 +174,10 @@ static void judge_typed(judge *j, const pel_json_value *object, uint32_t i, pel_
 
 /* "getitem" of __operators__, "__add__" of a tensor. */
 static bool is_operator(pel_str name) {
-    static const char *const names[] = { "getitem", "eq",     "ne",       "lt",       "le",      "gt",
-                                         "ge",      "and_",   "or_",      "xor",      "truediv", "rtruediv",
-                                         "radd",    "rsub",   "rmul",     "rpow",     "matmul",  "rmatmul",
-                                         "rmod",    "rfloordiv", "rdiv",  "invert",   "stack",   "assert_rank" };
+    static const char *const names[] = { "getitem", "eq",        "ne",   "lt",     "le",      "gt",
+                                         "ge",      "and_",      "or_",  "xor",    "truediv", "rtruediv",
+                                         "radd",    "rsub",      "rmul", "rpow",   "matmul",  "rmatmul",
+                                         "rmod",    "rfloordiv", "rdiv", "invert", "stack",   "assert_rank" };
     if (name.len > 4 && pel_str_starts(name, PEL_STR("__")) && pel_str_ends(name, PEL_STR("__")))
         name = pel_str_cut(name, 2, name.len - 2);
     return is_one_of(name, names, PEL_COUNT(names)) || pel_is_computing(name);
@@ -185,10 +185,11 @@ static bool is_operator(pel_str name) {
 
 /* "math.multiply", "nn.relu", "reshape", "__operators__.add": functions of TensorFlow that only compute. */
 static bool is_computing_symbol(pel_str symbol) {
-    static const char *const spaces[] = { "math",   "nn",        "linalg", "image",  "signal", "sparse",      "random",
-                                          "ragged", "bitwise",   "keras",  "strings", "sets",   "quantization", "compat",
-                                          "v1",     "v2",        "experimental", "backend", "numpy", "activations",
-                                          "dtypes", "__operators__", "_operators", "tf" };
+    static const char *const spaces[] = {
+        "math",         "nn",      "linalg",  "image",       "signal",       "sparse",        "random",     "ragged",
+        "bitwise",      "keras",   "strings", "sets",        "quantization", "compat",        "v1",         "v2",
+        "experimental", "backend", "numpy",   "activations", "dtypes",       "__operators__", "_operators", "tf"
+    };
     size_t start = 0;
     for (size_t i = 0; i <= symbol.len; i++) {
         if (i < symbol.len && symbol.ptr[i] != '.') continue;

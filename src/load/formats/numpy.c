@@ -157,8 +157,9 @@ static void read_elements(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel
                           const pel_shape *shape, uint64_t start, uint64_t at) {
     uint64_t end, count = 0;
     if (type->is_odd)
-        pel_find(ctx, &out->findings, PEL_SUSPECT, "unusual-type", name, at,
-                 PEL_STR("a dtype that numpy does not write, and may read: as objects, it would unpickle what follows"));
+        pel_find(
+            ctx, &out->findings, PEL_SUSPECT, "unusual-type", name, at,
+            PEL_STR("a dtype that numpy does not write, and may read: as objects, it would unpickle what follows"));
     if (type->has_objects || type->is_odd) {
         pel_str rest = pel_input_view(ctx, array, start, array->size - start);
         pel_pickle *pickle = pel_pickle_read(ctx, rest, at + start, name, &out->findings);

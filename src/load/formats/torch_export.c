@@ -166,7 +166,8 @@ static void judge_spec(program *p, pel_str text, uint64_t at, int depth);
 /* torch imports the factory of a defaultdict, and the class of an enumeration: {"__enum__": true, "fqn":
  * "module:Class", ...}. A context may be JSON in a text of its own. */
 static void judge_spec_value(program *p, const pel_json_value *value, uint64_t at, int depth) {
-    if (depth > MAX_LEVELS) pel_throw(p->ctx, PEL_E_TOO_DEEP, at, "torch.export: a tree nests deeper than %d", MAX_LEVELS);
+    if (depth > MAX_LEVELS)
+        pel_throw(p->ctx, PEL_E_TOO_DEEP, at, "torch.export: a tree nests deeper than %d", MAX_LEVELS);
     pel_str factory = pel_json_text(pel_json_get(value, "default_factory_module")),
             name = pel_json_text(pel_json_get(value, "default_factory_name"));
     if (factory.len && !(pel_str_is(factory, "builtins") && pel_is_plain_name(factory, name)))
