@@ -1,6 +1,7 @@
 """What looking at many models costs: bytes, requests and CPU seconds, from a server on loopback.
 
     python bench/bench_survey.py [--models 600] [--delay 0.05] [--out survey.json]
+    python bench/bench_survey.py --hub 20000 [--engine ray] [--processes 2]     a hub of so many repositories
 
 The models are sparse files of real shapes: safetensors in shards with an index, PyTorch archives and GGUF files of some
 gigabytes. The server is another process, so its work does not count. Prints a line for each kind, then CPU seconds of
@@ -151,7 +152,24 @@ def serve(folder: str, delay: float) -> subprocess.Popen[str]:
     code = ("import sys, pathlib, time; sys.path.insert(0, sys.argv[1]); from range_server import Served\n"
             "with Served(pathlib.Path(sys.argv[2]), float(sys.argv[3])) as server:\n"
             "    print(server.url('ok', ''), flush=True); sys.stdin.read()")
-    return subprocess.Popen([sys.executable, "-c", code, str(ROOT / "tests" / "python"), folder, str(delay)],
+    return child_of(code, folder, str(delay))
+
+
+def serve_hub(folder: str, repositories: dict[str, list[str]], delay: float) -> subprocess.Popen[str]:
+    """A hub whose repositories hold these files; its table of repositories is a file, for it is long."""
+    table = pathlib.Path(folder, "repositories.json")
+    table.write_text(json.dumps(repositories))
+    code = ("import sys, json, pathlib; sys.path.insert(0, sys.argv[1]); from hub_server import Hub\n"
+            "folder = pathlib.Path(sys.argv[2])\n"
+            "table = json.loads((folder / 'repositories.json').read_text())\n"
+            "with Hub(folder, {one: {name: folder / name for name in names} for one, names in table.items()},\n"
+            "         float(sys.argv[3])) as hub:\n"
+            "    print(hub.endpoint, flush=True); sys.stdin.read()")
+    return child_of(code, folder, str(delay))
+
+
+def child_of(code: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", code, str(ROOT / "tests" / "python"), *arguments],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -160,6 +178,9 @@ def main() -> int:
     parser.add_argument("--models", type=int, default=600)
     parser.add_argument("--delay", type=float, default=0.0, help="seconds that the server waits before each answer")
     parser.add_argument("--workers", type=int, default=64)
+    parser.add_argument("--hub", type=int, metavar="N", help="survey a hub of N repositories instead")
+    parser.add_argument("--engine", default="local")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", help="the figures as JSON")
     options = parser.parse_args()
     from pellucid import survey
@@ -168,6 +189,8 @@ def main() -> int:
         folder = pathlib.Path(name)
         files = {kind: [path for i in range(3) for path in make(folder, f"{make.__name__}{i}")]
                  for kind, make in KINDS.items()}
+        if options.hub:
+            return survey_a_hub(folder, options, files)
         server = serve(name, options.delay)
         try:
             assert server.stdout
@@ -188,6 +211,36 @@ def main() -> int:
             server.kill()
     if options.out:
         pathlib.Path(options.out).write_text(json.dumps(figures, indent=1) + "\n")
+    return 0
+
+
+def survey_a_hub(folder: pathlib.Path, options: argparse.Namespace, files: dict[str, list[str]]) -> int:
+    """Repositories of real shapes: an index with its shards, an archive, or a file of GGUF; all by one query."""
+    import os
+    import time
+    kinds = [[[path.name for path in sorted(folder.glob(name.replace(".safetensors.index.json", "") + "*"))]
+              for name in names] for names in files.values()]
+    holds = [names for models in zip(*kinds) for names in models]
+    repositories = {f"org/net-{i}": holds[i % len(holds)] for i in range(options.hub)}
+    server = serve_hub(str(folder), repositories, options.delay)
+    try:
+        assert server.stdout
+        os.environ["HF_ENDPOINT"] = server.stdout.readline().strip()
+        from pellucid import survey
+        started, output = time.monotonic(), folder / "hub.jsonl"
+        made = survey("hf://org", output=output, workers=options.workers, insecure=True, engine=options.engine,
+                      processes=options.processes)
+        wanted = sum(map(len, repositories.values()))
+        figures = {"repositories": options.hub, "files": wanted, "rows": made.rows, "verdicts": made.verdicts,
+                   "seconds": round(time.monotonic() - started, 1)}
+        with output.open() as rows:
+            names = {json.loads(line)["uri"] for line in rows}
+        print(f"hub: {figures}")
+        assert made.rows == len(names) == wanted and made.verdicts == {"harmless": wanted}, "rows are lost or doubled"
+        if options.out:
+            pathlib.Path(options.out).write_text(json.dumps(figures, indent=1) + "\n")
+    finally:
+        server.kill()
     return 0
 
 

@@ -1,6 +1,7 @@
 """Files that are somewhere else: read in ranges, never downloaded whole.
 
     hf://org/model[@revision]/file     a file on the Hugging Face hub; without /file all files of the repository
+    hf://org, hf://?search=bert        for a survey: all repositories of an organisation, or those that a query finds
     https://host/path                  a file on a server that gives ranges; http:// only with insecure=True
     s3://, gs://, az://, file://, ...  whatever fsspec has a file system for
 
@@ -332,6 +333,35 @@ class HubPlace(NamedTuple):
         for row in rows:
             if hasattr(row, "size"):
                 yield f"hf://{kind}{self.repo}@{commit}/{row.path}", row.size
+
+
+QUERY = {"author": str, "search": str, "filter": str, "sort": str, "limit": int}  # of HfApi.list_models
+
+
+def is_hub_query(uri: str) -> bool:
+    """An address that names repositories, not files: hf://org, hf://?author=org&search=bert&limit=100."""
+    return re.fullmatch(r"hf://[\w.-]*/?(?:\?.*)?", uri) is not None
+
+
+def files_of_query(uri: str) -> Iterator[str]:
+    """The files of all repositories that a query finds, as the hub lists them: a page of repositories at a time."""
+    author, _, text = uri.removeprefix("hf://").partition("?")
+    asked: dict[str, Any] = {"author": author.rstrip("/")} if author else {}
+    for name, value in urllib.parse.parse_qsl(text, keep_blank_values=True):
+        if name not in QUERY or name in asked or (QUERY[name] is int and not re.fullmatch(r"[0-9]{1,9}", value)):
+            raise RemoteError(f"{uri}: a query of the hub has {', '.join(QUERY)}, each once (limit is a number), "
+                              f"not {name}={value}")
+        asked[name] = QUERY[name](value)
+    if not asked:
+        raise RemoteError(f"{uri}: a query of the hub says what it looks for: hf://org, hf://?search=bert&limit=100")
+    try:
+        for found in _hub().HfApi().list_models(**asked, full=True):
+            if found.sha and found.siblings is not None:
+                yield from (f"hf://{found.id}@{found.sha}/{file.rfilename}" for file in found.siblings)
+            else:  # the hub says so little of some repositories: they are asked for one by one
+                yield from (name for name, _ in HubPlace("model", found.id, None, "").files())
+    except Exception as error:
+        raise _wrapped(uri, error) from None
 
 
 # ---- fsspec ----

@@ -16,13 +16,12 @@ import os
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from ._program import Path, rows_of, run
-from ._remote import RemoteError, files_below, is_remote, shown
+from ._remote import RemoteError, files_below, files_of_query, is_hub_query, is_remote, shown
 from ._result import Result
 from ._survey_row import COLUMNS, Limits, open_source, row_of
 
 WORKERS = 32  # threads: they wait for answers most of the time
-BATCH = 64  # files that a process, or a worker of Ray, gets at once
-ENGINES = ("local", "ray")
+BATCH = 64  # files that a process, or a worker of a cluster, gets at once
 Item = tuple[str, "str | None"]  # an address, and why it can not be looked at
 
 
@@ -68,15 +67,15 @@ def survey(*sources: Path, output: Path, tensors: Path | None = None, match: Seq
     """One row for each model file: what it is, whether it is safe, how large, and what looking cost.
 
     Args:
-        sources: files, folders, addresses (hf://org/model, https://, s3://); "@list.txt" names a file of them, a line
-            each
+        sources: files, folders, addresses (hf://org/model, https://, s3://), queries of the hub (hf://org,
+            hf://?search=bert&limit=100); "@list.txt" names a file of them, a line each
         output: .parquet (needs pyarrow), .jsonl
         tensors: a second table, of names, dtypes and shapes
         match: only files whose names fit one of these patterns, as "*.safetensors"
         fits: source code, as for `scan`: the column says whether the tensors are those of its network
-        engine: "local", or "ray" for the cluster that Ray is connected to
+        engine: "local", or "ray" or "dask" for the cluster that they are connected to
         workers: requests at the same time, in each process
-        processes: of the local engine, or actors of Ray
+        processes: of the local engine, or batches that a cluster has at the same time
         insecure: http:// is allowed, too
         seconds: that the requests for one file may take
         max_bytes: that are read of one file
@@ -88,8 +87,7 @@ def survey(*sources: Path, output: Path, tensors: Path | None = None, match: Seq
     wanted = _network_of(fits) if fits else None
     with table:
         todo = table.without_known(_files([os.fspath(source) for source in sources], match), limits)
-        rows = (_ray if engine == "ray" else _local)(todo, limits, wanted, workers, processes)
-        for n, row in enumerate(rows, 1):
+        for n, row in enumerate(ENGINES[engine](todo, limits, wanted, workers, processes), 1):
             table.add(row)
             if progress:
                 progress(n)
@@ -126,9 +124,12 @@ def _below(source: str) -> Iterator[Item]:
                     yield from _below(line.strip())
     elif is_remote(source):
         try:
+            if is_hub_query(source):
+                yield from ((uri, None) for uri in files_of_query(source))
+                return
             found = files_below(source)
             yield from [(source, None)] if found is None else [(uri, None) for uri, _ in found]
-        except RemoteError as error:
+        except RemoteError as error:  # of a query, after what it gave before
             yield source, str(error)
     elif os.path.isdir(source):
         for folder, folders, names in os.walk(source):
@@ -199,13 +200,28 @@ def _ray(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None,
     if not ray.is_initialized():
         ray.init(address=os.environ.get("RAY_ADDRESS"), log_to_driver=False, configure_logging=False)
     task = ray.remote(max_retries=5, retry_exceptions=False)(_batch)
-    batches = _batches(todo)
-    waiting = [task.remote(batch, limits, wanted, workers) for batch in itertools.islice(batches, 2 * processes)]
-    while waiting:
-        done, waiting = ray.wait(waiting, num_returns=1)
-        waiting += [task.remote(batch, limits, wanted, workers) for batch in itertools.islice(batches, len(done))]
-        for rows in ray.get(done):
+    for rows in _as_done(lambda batch: task.remote(batch, limits, wanted, workers).future(), _batches(todo),
+                         2 * processes):
+        yield from rows
+
+
+def _dask(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None, workers: int,
+          processes: int) -> Iterator[dict[str, Any]]:
+    """As on Ray; the scheduler gives the batch of a worker that died to another one."""
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise SurveyError("--engine dask needs Dask. Type: pip install distributed") from None
+    address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+    here = {} if address else {"n_workers": processes, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(address, set_as_default=False, **here) as client:
+        pool = client.get_executor(pure=False)
+        for rows in _as_done(lambda batch: pool.submit(_batch, batch, limits, wanted, workers), _batches(todo),
+                             2 * processes):
             yield from rows
+
+
+ENGINES = {"local": _local, "ray": _ray, "dask": _dask}
 
 
 # ---- the table ----

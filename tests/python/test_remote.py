@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("requests", reason="requests is not installed: remote files can't be read")
 
+from hub_server import Hub  # noqa: E402
 from range_server import HOSTILE, Served  # noqa: E402
 from test_audit import CALL, torch_archive  # noqa: E402
 
@@ -229,40 +230,11 @@ def test_s3(remote, served, monkeypatch):
         store.stop()
 
 
-class Hub:
-    """The parts of the hub's protocol that huggingface_hub uses to list a repository and to give its files."""
-
-    def __init__(self, folder: pathlib.Path):
-        self.served = Served(folder)
-        handler = self.served.server.RequestHandlerClass
-        commit = "c" * 40
-
-        class AsHub(handler):
-            def do_GET(self):
-                path = self.path.partition("?")[0]
-                self.server.seen.append(("hub", path, dict(self.headers)))
-                if path.startswith("/api/models/org/model/tree/"):
-                    rows = [{"type": "file", "path": file.name, "size": file.stat().st_size, "oid": "0" * 40}
-                            for file in sorted(folder.iterdir())]
-                    return self.give(200, json.dumps(rows).encode(), {"Content-Type": "application/json"})
-                if path.startswith("/api/models/org/model"):
-                    body = {"id": "org/model", "sha": commit, "siblings": []}
-                    return self.give(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
-                if path.startswith("/org/model/resolve/"):
-                    name = path.rpartition("/")[2]
-                    port = self.server.server_address[1]
-                    return self.give(302, b"", {"Location": f"http://localhost:{port}/ok/{name}?signature=s3cret"})
-                return super().do_GET()
-
-        self.served.server.RequestHandlerClass = AsHub
-
-
 def test_the_hub(remote, served, monkeypatch):
     pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
     _, folder = served
-    hub = Hub(folder)
-    with hub.served as server:
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server.server_address[1]}")
+    with Hub(folder, {"org/model": {path.name: path for path in folder.iterdir()}}) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
         monkeypatch.setenv("HF_TOKEN", "hf_t0ken")
         done = remote("tree", "--json", "--insecure", "hf://org/model/net.safetensors")
         assert done.code == 0 and json.loads(done.out) == json.loads(

@@ -23,6 +23,7 @@ from pellucid._survey_row import Limits, architecture_of, fit, row_of
 
 requests = pytest.importorskip("requests", reason="requests is not installed: remote files can't be read")
 
+from hub_server import Hub  # noqa: E402
 from range_server import HOSTILE, Served  # noqa: E402
 
 
@@ -209,6 +210,82 @@ def test_ray_replaces_workers_that_die(tmp_path):
     rows = rows_of(tmp_path / "t.jsonl")
     assert len(rows) == len({row["uri"] for row in rows}) == 400 and killed
     assert {row["verdict"] for row in rows} == {"harmless"}
+
+
+def test_dask(models, tmp_path):
+    pytest.importorskip("distributed", reason="dask's distributed is not installed")
+    survey(models, output=tmp_path / "local.jsonl")
+    survey(models, output=tmp_path / "dask.jsonl", engine="dask", processes=2)
+    local, far = ({row["uri"]: {**row, "seconds": 0} for row in rows_of(tmp_path / name)}
+                  for name in ("local.jsonl", "dask.jsonl"))
+    assert local == far
+
+
+# ---- queries of the hub ----
+
+@pytest.fixture
+def hub(models, monkeypatch):
+    """250 repositories, three pages of them; one in ten has a file that runs a command."""
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    repositories = {f"{'org' if i % 2 else 'other'}/net-{'tiny' if i % 5 else 'large'}-{i}": {
+        "model.safetensors": models / f"net{i % 6}.safetensors",
+        **({"old/weights.pt": models / "bad.pt"} if i % 10 == 0 else {})} for i in range(250)}
+    with Hub(models, repositories) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
+        monkeypatch.setenv("HF_TOKEN", "hf_t0ken")
+        import huggingface_hub.constants  # the endpoint is read when it is imported
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", server.endpoint)
+        monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE",
+                            server.endpoint + "/{repo_id}/resolve/{revision}/{filename}")
+        yield server, repositories
+
+
+@pytest.mark.parametrize("query, fits", [
+    ("hf://org", lambda name: name.startswith("org/")),
+    ("hf://?author=other&search=large", lambda name: name.startswith("other/") and "large" in name),
+])
+def test_a_query_of_the_hub(hub, tmp_path, query, fits):
+    server, repositories = hub
+    made = survey(query, output=tmp_path / "t.jsonl", insecure=True)
+    wanted = {f"hf://{name}@{'c' * 40}/{file}" for name, files in repositories.items() if fits(name) for file in files}
+    rows = rows_of(tmp_path / "t.jsonl")
+    assert {row["uri"] for row in rows} == wanted and made.rows == len(wanted) and made.errors == 0
+    for row in rows:
+        assert row["verdict"] == ("dangerous" if row["uri"].endswith("weights.pt") else "harmless"), row
+    for how, path, headers in server.seen:  # a token goes to its host alone
+        assert "Authorization" not in headers or (how == "hub" and headers["Host"].startswith("127.0.0.1")), path
+
+
+def test_a_query_with_a_limit(hub, tmp_path):
+    assert survey("hf://?search=tiny&limit=7", output=tmp_path / "t.jsonl", insecure=True).rows == 7
+
+
+@pytest.mark.parametrize("query, why", [("hf://?serach=x", "serach"), ("hf://?limit=many", "limit"),
+                                        ("hf://?", "looks for"), ("hf://org?author=org", "once")])
+def test_bad_queries_are_rows_with_an_error(hub, tmp_path, query, why):
+    made = survey(query, output=tmp_path / "t.jsonl", insecure=True)
+    (row,) = rows_of(tmp_path / "t.jsonl")
+    assert made.errors == 1 and made.exit_code == 2 and why in row["error"]
+
+
+def test_a_hub_that_fails_in_the_middle(hub, tmp_path):
+    """What was listed before is looked at; that more is missing is a row, and no exit code hides it."""
+    server, repositories = hub
+    table = server.served.server.repositories
+    server.served.server.repositories = Breaking(table)
+    made = survey("hf://org", output=tmp_path / "t.jsonl", insecure=True)
+    rows = rows_of(tmp_path / "t.jsonl")
+    assert made.errors == 1 and [row["uri"] for row in rows if row["error"]] == ["hf://org"] and len(rows) > 50
+
+
+class Breaking(dict):
+    """Repositories of which the second page can't be listed."""
+
+    def __iter__(self):
+        self.times = getattr(self, "times", 0) + 1
+        if self.times > 1:
+            raise OSError("the hub's disk")
+        return super().__iter__()
 
 
 def test_bad_options(models, tmp_path):
