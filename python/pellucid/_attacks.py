@@ -53,12 +53,12 @@ def vary_given(work: Workshop, full: bool) -> None:
     """Every number, flag and text that the caller gives is changed once: the skeleton gives the same, or raises."""
     from ._workshop import Call
     tried, left = 0, []
-    end = time.perf_counter() + GIVEN_SECONDS
+    end = time.thread_time() + GIVEN_SECONDS
     given = work.recorded[0].inputs
     for candidates in _values.changes(given, work.model):
         if not candidates:
             continue
-        if not full and (tried >= GIVEN or (tried and time.perf_counter() > end)):
+        if not full and (tried >= GIVEN or (tried and time.thread_time() > end)):
             left.append(candidates[0].text.partition("=")[0])
             continue
         tried += 1

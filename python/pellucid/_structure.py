@@ -238,14 +238,14 @@ class MetaWorkshop(Workshop):
         try:
             given = self._record_first()
             self.progress("running the original")
-            start = time.perf_counter()
+            start = time.thread_time()
             with _inputs.Grid(self.model) as grid:
                 self.add([self.play(Call("given", given.inputs, False), "recorded")])
         except (NoValues, NotProvable, NotImplementedError, RuntimeError) as error:
             raise SkeletonError(f"{_place_of(error)}the model can't run {NO_VALUES}: {_plain(error)}; give a "
                                           "smaller configuration, which can run with values") from error
         self.grid = grid.step(given.inputs)
-        self._note_slow((time.perf_counter() - start) * SLOWER)
+        self._note_slow((time.thread_time() - start) * SLOWER)
 
     def record_more(self, more: Sequence[Any] | None, verified: bool | str = True) -> None:
         from . import _attacks
