@@ -11,7 +11,9 @@ static void jump_or_pop(pel_norm *n, uint32_t i) {
     if (n->ins.at[i].arg != 1 || (pel_norm_op(n, jump) != PEL_I_PJF && pel_norm_op(n, jump) != PEL_I_PJT)) return;
     if (pel_norm_op(n, pop) != PEL_I_POP || is_target(n, jump) || is_target(n, pop)) return;
     uint32_t to = pel_norm_skip(n, n->ins.at[jump].target);
-    if (pel_norm_op(n, to) == PEL_I_POP) { /* nobody keeps it: `a and b or c`, led on past the second test */
+    uint32_t before = pel_norm_prev(n, to);
+    bool is_tested = before != PEL_NONE && (n->ins.at[before].op == PEL_I_PJF || n->ins.at[before].op == PEL_I_PJT);
+    if (pel_norm_op(n, to) == PEL_I_POP && is_tested) { /* nobody keeps it: `a and b or c`, led past the second test */
         uint32_t next = pel_norm_next(n, to);
         n->jumps_to[to]--;
         n->jumps_to[next]++;
@@ -49,6 +51,18 @@ static void backward_test(pel_norm *n, uint32_t i) {
     delete (n, jump);
 }
 
+/* Whether what a call takes was loaded just before its arguments: a `with` calls what waits since it was entered. */
+static bool loads_callee(const pel_norm *n, uint32_t before) {
+    switch (before == PEL_NONE ? PEL_I_COUNT : n->ins.at[before].op) {
+    case PEL_I_METHOD:
+    case PEL_I_PUSH_NULL:
+    case PEL_I_SUPER:
+    case PEL_I_ATTR:
+    case PEL_I_LOAD: return true;
+    default: return false;
+    }
+}
+
 /* None, None, None, call, pop: a `with` block is left. */
 static void with_exit(pel_norm *n, uint32_t i) {
     uint32_t k = i;
@@ -61,6 +75,7 @@ static void with_exit(pel_norm *n, uint32_t i) {
     if (!call || call->op != PEL_I_CALL || call->value || call->arg + call->sub != (n->splits_pairs ? 5 : 4)) return;
     /* an ordinary call of three arguments has loaded what it calls just before, NULL or method */
     if (call->sub == 1 && !(pel_norm_op(n, pel_norm_next(n, i)) == PEL_I_COPY)) return;
+    if (n->splits_pairs && loads_callee(n, pel_norm_prev(n, i))) return;
     uint32_t pop = pel_norm_next(n, k);
     uint32_t await = PEL_NONE;
     if (pel_norm_op(n, pop) == PEL_I_AWAIT) {

@@ -50,7 +50,9 @@ static pel_node *not_node(pel_lift *l, pel_node *e) {
     return node;
 }
 
+/* Whether a compiler makes something else of `not e`. */
 static bool folds_not(const pel_node *e) {
+    if (e->kind == PEL_Constant) return true;
     if (e->kind != PEL_Compare || e->Compare.ops.n != 1) return false;
     uint8_t op = e->Compare.ops.at[0];
     return op == PEL_Is || op == PEL_IsNot || op == PEL_In || op == PEL_NotIn;

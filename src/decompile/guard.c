@@ -591,6 +591,8 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
             pel_read_tail(l, r, s, next, &body.out);
             next += l->c->at[next].op == PEL_I_JUMP ? 1 : 2;
             go_on = guard->exit;
+        } else if (same && guard->exit == next + 1 && l->c->at[next].op == PEL_I_JUMP && !l->c->at[next].is_target) {
+            next++; /* the end of the block and what is swallowed jump on, each by itself */
         }
     } else
         go_on = guard->exit;

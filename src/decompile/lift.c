@@ -633,6 +633,8 @@ static void build_unpack(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at)
     pel_push_expr(l, s, at, display(l, ins->sub, elts, at));
 }
 
+#define LEAST_FOLDED 3 /* elements of a set display that compilers keep as a constant */
+
 /* The accumulator arg below the top gets another part. */
 static bool extend(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     bool is_const = s->n && s->at[s->n - 1].kind == IT_EXPR && l->c->at[s->at[s->n - 1].at].op == PEL_I_CONST;
@@ -657,6 +659,8 @@ static bool extend(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
         if (is_const && (part->kind == PEL_Tuple || part->kind == PEL_Set) && !elts.n) {
             pel_nodes from = part->kind == PEL_Tuple ? part->Tuple.elts : part->Set.elts;
             for (uint32_t i = 0; i < from.n; i++) pel_nodes_push(l->ctx, &elts, from.at[i]);
+            /* of fewer the compiler makes no constant: the set had one of them more than once */
+            while (elts.n && elts.n < LEAST_FOLDED) pel_nodes_push(l->ctx, &elts, from.at[from.n - 1]);
         } else
             pel_nodes_push(l->ctx, &elts, starred(l, part, at));
         made = display(l, old->kind == PEL_List ? PEL_D_LIST : PEL_D_SET, elts, into->at);

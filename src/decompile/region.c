@@ -156,11 +156,14 @@ static bool ends_body(const pel_lift *l, const pel_ins *ins) {
 }
 
 /* Whether a jump is taken if something is not `not in` or not `is not`: nobody asks for that, but a body that is run
- * otherwise has such a test before it. */
+ * otherwise has such a test before it. Where each test of a `continue` has a jump of its own, it is the same for `in`
+ * and `is`: `if not a in b: continue` asks for `not in`. */
 static bool skips_body(const pel_lift *l, uint32_t i) {
     if (l->c->at[i].op != PEL_I_PJF || !i || l->c->at[i].is_target) return false;
     const pel_ins *before = &l->c->at[i - 1];
-    return before->op == PEL_I_COMPARE && (before->sub == PEL_IsNot || before->sub == PEL_NotIn);
+    if (before->op != PEL_I_COMPARE) return false;
+    if (before->sub == PEL_IsNot || before->sub == PEL_NotIn) return true;
+    return l->c->moves_cold && l->c->at[i].flag && (before->sub == PEL_Is || before->sub == PEL_In);
 }
 
 /* A jump back to the head of a loop that can't be a `continue`: a test that ends a part of a statement, or a `break` of
@@ -323,12 +326,16 @@ static bool was_led_to_jump(const pel_lift *l, const test *t) {
 }
 
 static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
-    if (!orelse.n && body.n == 1 && body.at[0]->kind == PEL_Assert && body.at[0]->Assert.test->kind == PEL_Constant) {
-        pel_lift_emit(l, pel_make_assert(l->ctx, t->negation, body.at[0]->Assert.msg)); /* if not test: assert False */
+    pel_node *only = !orelse.n && body.n == 1 ? body.at[0] : NULL;
+    bool fails = only && only->kind == PEL_Assert && only->Assert.test->kind == PEL_Constant;
+    if (fails && !t->negation_folds) {
+        pel_lift_emit(l, pel_make_assert(l->ctx, t->negation, only->Assert.msg)); /* if not test: assert False */
         return;
     }
-    pel_node *raised = !orelse.n && body.n == 1 && body.at[0]->kind == PEL_Raise ? body.at[0]->Raise.exc : NULL;
-    if (raised && l->c->asserts_by_name && t->is_negated && is_assertion_error(raised)) {
+    pel_node *raised = only && only->kind == PEL_Raise ? only->Raise.exc : NULL;
+    /* in a function every name that is nobody's is a global; elsewhere only an assertion makes it one */
+    bool is_assert = l->code->flags & PEL_CO_OPTIMIZED ? t->is_negated : is_assertion_at(l, t->next);
+    if (raised && l->c->asserts_by_name && is_assert && is_assertion_error(raised)) {
         pel_lift_emit(l, assert_of(l, t->negation, raised));
         return;
     }
@@ -372,7 +379,8 @@ static bool ends_in_else(const pel_lift *l, const region *r) { return r->end > 0
 
 /* Whether all jumps of a test that go back to the head of a loop are known to be written as `continue`. */
 static bool says_continue(const pel_lift *l, const test *t) {
-    bool any = false, is_for = l->c->at[t->otherwise].op == PEL_I_FOR; /* `while` ends in a jump with a line */
+    /* up to 3.13 `while` ends in a jump with a line */
+    bool any = false, is_for = l->c->at[t->otherwise].op == PEL_I_FOR || l->c->tests_once;
     for (uint32_t i = 0; i < t->used; i++) {
         const pel_ins *ins = &l->c->at[pel_test_jump(t, i)];
         if (!ins->flag || ins->target != t->otherwise) continue;
@@ -479,6 +487,15 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
 }
 
 /* ---- loops ---- */
+
+/* The first instruction from i on that ends its path, nothing jumping before it; PEL_NONE if there is none near. */
+static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
+    for (uint32_t steps = 0; i < limit && steps < 200; i++, steps++) {
+        if (pel_ends(&l->c->at[i])) return i;
+        if (pel_is_cond(&l->c->at[i]) || l->c->at[i].op == PEL_I_FOR) return PEL_NONE;
+    }
+    return PEL_NONE;
+}
 
 /* What follows a loop: an else if `break` jumps over something. Returns where to go on. */
 static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, loop *lp, uint32_t end, pel_nodes *orelse) {
@@ -727,6 +744,39 @@ static uint32_t loop_last(const pel_lift *l, const region *r, uint32_t at, uint3
     return last;
 }
 
+/* Whether a loop goes on with what follows its last jump back: that jump is a test or in a handler, a `for` within the
+ * loop ends there, or another test leads there though `break` leads to broke_to. t: the loop's test, or NULL. */
+static bool goes_on_behind(const pel_lift *l, uint32_t at, uint32_t last, const test *t, uint32_t broke_to) {
+    if (!pel_ends(&l->c->at[last])) return true;
+    for (uint32_t i = at + 1; i < last; i++) {
+        if (l->c->at[i].target != last + 1) continue;
+        if (l->c->at[i].op == PEL_I_FOR) return true;
+        if (pel_is_pop_jump(&l->c->at[i]) && broke_to != PEL_NONE && !(t && t->otherwise == last + 1)) return true;
+    }
+    return false;
+}
+
+/* The last instruction of a loop that has something behind its last jump back: a `raise` or `return` that ends the
+ * body, so no jump back is left behind it. It reaches to where the loop is left to, or to the end of its path. */
+static uint32_t last_of_body(const pel_lift *l, const region *r, uint32_t at, uint32_t last, const test *t) {
+    if (l->c->keeps_dead) return last;
+    uint32_t end = PEL_NONE;
+    for (uint32_t i = at + 1; i <= last; i++) /* a loop within, and its `break` jumps back itself */
+        if (l->back[i] != PEL_NONE && l->back[i] > last && l->back[i] < r->end) last = l->back[i];
+    for (uint32_t i = at; i <= last; i++) {
+        uint32_t to = l->c->at[i].target;
+        if (to != PEL_NONE && to > last + 1 && to <= r->end && l->c->at[i].op != PEL_I_FOR && to < end) end = to;
+    }
+    if (!goes_on_behind(l, at, last, t, end)) return last;
+    if (end == PEL_NONE && l->c->at[last].op == PEL_I_JUMP) {
+        uint32_t ended = straight_end(l, last + 1, r->end);
+        if (ended != PEL_NONE) end = ended + 1;
+    }
+    if (end == PEL_NONE || !pel_ends(&l->c->at[end - 1])) return last;
+    bool breaks = l->c->at[end - 1].op == PEL_I_JUMP; /* past the else part that the loop's test leads to */
+    return breaks && !(t && t->otherwise == end && l->c->at[end - 1].target > end) ? last : end - 1;
+}
+
 static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t last = l->back[at], next;
     test t;
@@ -737,6 +787,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t inner_last = l->nests_loops ? inner_end(l, at, last) : PEL_NONE;
     /* where a test that leads out is no part of `while`, reading plainly gives `while True` and a `break` */
     bool tests_again = l->c->tests_again && (!l->c->tests_once || l->plainly);
+    if (!tests_again) last = last_of_body(l, r, at, last, tests ? &t : NULL);
     bool repeats =
         tests && inner_last == PEL_NONE && tests_again && (l->back[t.next] == PEL_NONE || l->back[t.next] >= last);
     if (repeats && read_test_loop(l, r, s, &t, at, &next)) return next;
@@ -839,15 +890,6 @@ static void return_ternaries(pel_lift *l, pel_nodes *body) {
     }
 }
 
-/* The first instruction from i on that ends its path, nothing jumping before it; PEL_NONE if there is none near. */
-static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
-    for (uint32_t steps = 0; i < limit && steps < 200; i++, steps++) {
-        if (pel_ends(&l->c->at[i])) return i;
-        if (pel_is_cond(&l->c->at[i]) || l->c->at[i].op == PEL_I_FOR) return PEL_NONE;
-    }
-    return PEL_NONE;
-}
-
 static bool same_instruction(const pel_ins *a, const pel_ins *b) {
     return a->op == b->op && a->arg == b->arg && (a->sub == b->sub || a->op == PEL_I_RETURN) &&
            a->target == b->target && (a->op == PEL_I_CONST ? pel_const_same(a->value, b->value) : a->name == b->name);
@@ -887,15 +929,32 @@ static bool read_copied_value(pel_lift *l, stack *s, uint32_t at, uint32_t limit
     return false;
 }
 
+/* Whether the end of a path returns a tuple of nothing but constants that is no constant itself. Compilers fold such a
+ * tuple, so one of them came from an if-else expression. */
+static bool returns_unfolded(const pel_lift *l, uint32_t from, uint32_t end) {
+    const pel_ins *at = l->c->at;
+    if (end <= from || at[end].op != PEL_I_RETURN || at[end - 1].op != PEL_I_BUILD || at[end - 1].sub != PEL_D_TUPLE)
+        return false;
+    uint32_t n = at[end - 1].arg;
+    if (!n || end - 1 < from + n) return false;
+    for (uint32_t i = 1; i <= n; i++)
+        if (at[end - 1 - i].op != PEL_I_CONST) return false;
+    return true;
+}
+
 /* return f(a if c else b): the call and the return after the two arms are short enough to be copied into both. Both
  * arms then end alike; the first copy is read as a jump to the second. */
-static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
+static bool read_copied_tail(pel_lift *l, region *r, stack *s, uint32_t at, const test *t, uint32_t *next) {
+    uint32_t limit = r->end;
     /* a `return` is not covered by what covers the rest */
     uint32_t more = 0;
     if (limit + 1 < l->c->n && l->c->at[limit].op == PEL_I_CONST && l->c->at[limit + 1].op == PEL_I_RETURN) more = 2;
     if (limit < l->c->n && l->c->at[limit].op == PEL_I_RETURN && !l->c->at[limit].is_target) more = 1;
     uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit + more);
     if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second) return false;
+    bool is_value =
+        s->n > r->base + 1 || returns_unfolded(l, t->next, first) || returns_unfolded(l, t->otherwise, second);
+    if (!is_value) return false; /* two statements */
     uint32_t length = 0;
     while (length < 8 && first - length > t->next && second - length > t->otherwise &&
            same_instruction(&l->c->at[first - length], &l->c->at[second - length]))
@@ -906,6 +965,25 @@ static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit,
         if (read_with_copy(l, s, at, limit, length, next)) return true;
     }
     return false;
+}
+
+/* The same where only the arm that compilers see as one run was folded: return ("a" if c else "b",) in 3.14 and later.
+ */
+static bool read_half_folded(pel_lift *l, stack *s, uint32_t at, const test *t, uint32_t *next) {
+    uint32_t yes = t->next, no = t->otherwise;
+    if (no != yes + 2 || no + 2 >= l->c->n || l->c->at[no].is_target == 0) return false;
+    const pel_ins *folded = &l->c->at[yes], *apart = &l->c->at[no];
+    bool fits = folded[0].op == PEL_I_CONST && folded[0].value->kind == PEL_CONST_TUPLE && folded[0].value->n == 1 &&
+                folded[1].op == PEL_I_RETURN && apart[1].arg == 1 && returns_unfolded(l, no, no + 2);
+    if (!fits) return false;
+    pel_stack_pop(l, s, at);
+    pel_node *value = pel_make(l, PEL_IfExp, at);
+    value->IfExp.test = t->expr;
+    value->IfExp.body = pel_const_node(l, folded->value->items[0], yes);
+    value->IfExp.orelse = pel_const_node(l, apart->value, no);
+    pel_push_expr(l, s, at, value);
+    *next = no + 1;
+    return true;
 }
 
 /* Behind the pop of a loop's iterator: the code of a `break` that the compiler replaced by a copy of where it leads. */
@@ -967,7 +1045,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
                 at = next;
                 continue;
             }
-            if (s->n > r->base + 1 && read_copied_tail(l, s, at, r->end, &t, &next)) {
+            if (read_half_folded(l, s, at, &t, &next) || read_copied_tail(l, r, s, at, &t, &next)) {
                 at = next;
                 continue;
             }

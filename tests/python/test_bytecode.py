@@ -117,6 +117,15 @@ def test_instructions_of_pythons_that_are_not_here(pellucid, version: str) -> No
     assert re.search(r"LOAD_SPECIAL +__enter__", text.out) and "LOAD_SMALL_INT" in text.out
 
 
+@pytest.mark.parametrize("version", ["3.14", "3.15"])
+def test_decompiles_loops_of_pythons_that_are_not_here(pellucid, version: str) -> None:
+    """loops.py and a loops.3.X.pyc that each Python made of it."""
+    folder = ROOT / "tests" / "data" / "bytecode"
+    done = pellucid("decompile", folder / f"loops.{version}.pyc")
+    assert done.code == 0, done.out
+    assert done.out.strip() == (folder / "loops.py").read_text().strip()
+
+
 @pytest.mark.parametrize("name, version", [("templates", "3.14"), ("templates", "3.15"), ("lazy", "3.15")])
 def test_decompiles_t_strings_and_lazy_imports(pellucid, name: str, version: str) -> None:
     folder = ROOT / "tests" / "data" / "bytecode"
