@@ -196,8 +196,7 @@ def second_look(model: Any, made: Any, give: Any, given: Any) -> str:
     for args, kwargs in others:
         results = []
         for each in (model, skeleton):
-            torch.manual_seed(5)
-            random.seed(5)
+            _check.seed_all(5)
             try:
                 with torch.no_grad():
                     results.append(_check.plain_form(each(*copy.deepcopy(args), **copy.deepcopy(kwargs))))

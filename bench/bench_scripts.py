@@ -1,10 +1,11 @@
 """Scripts as people have them: one command each, `pellucid skeleton -o FILE -- python SCRIPT`.
 
     python bench/bench_scripts.py [NAME...]     needs torch; timm and transformers for some
+    python bench/bench_scripts.py --sketch      `pellucid sketch -o DIR -- python SCRIPT` instead
 
 bench/scripts has small programs in the style of quickstarts: training loops, generation, two networks at once. A
 script counts if its skeleton was equal to the model in every check (exit code 0). Scripts whose libraries are missing
-are named, and don't count as fine.
+are named, and don't count as fine. A sketch counts if it prints what the script printed.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 SITE = "from pellucid import _torchvision\n_torchvision.stand_in()\n"
 
 
-def run(script: pathlib.Path, folder: str) -> tuple[int, str, float]:
+def run(script: pathlib.Path, folder: str, command: str) -> tuple[int, str, float]:
     program = os.environ.get("PELLUCID", "pellucid")
     paths = [folder, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PELLUCID_PYTHON": sys.executable, "OMP_NUM_THREADS": "1",
                    "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
     start = time.monotonic()
     try:
-        command = [program, "skeleton", "-o", os.path.join(folder, script.name), "--", "python", str(script)]
-        done = subprocess.run(command,
+        name = script.name if command == "skeleton" else script.stem
+        done = subprocess.run([program, command, "-o", os.path.join(folder, name), "--", "python", str(script)],
                               capture_output=True, text=True, timeout=300, env=environment, cwd=folder, check=False)
     except subprocess.TimeoutExpired:
         return 124, "stopped after 300 s", 300.0
@@ -38,16 +39,19 @@ def run(script: pathlib.Path, folder: str) -> tuple[int, str, float]:
 
 
 def main() -> int:
+    command = "sketch" if "--sketch" in sys.argv else "skeleton"
+    names = [word for word in sys.argv[1:] if word != "--sketch"]
     scripts = [path for path in sorted((HERE / "scripts").glob("*.py"))
-               if len(sys.argv) == 1 or path.stem in sys.argv[1:]]
+               if not names or path.stem in names]
     equal = 0
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "sitecustomize.py").write_text(SITE)
         for script in scripts:
-            code, said, seconds = run(script, folder)
+            code, said, seconds = run(script, folder, command)
             equal += code == 0
-            print(f"{script.stem:16} exit {code}  {seconds:5.1f} s  {said[:100]}", flush=True)
-    print(f"{equal} of {len(scripts)} scripts: skeleton of the model equal in every check")
+            print(f"{script.stem:16} exit {code}  {seconds:5.1f} s  {said[-100:]}", flush=True)
+    what = "skeleton of the model equal in every check" if command == "skeleton" else "the sketch prints the same"
+    print(f"{equal} of {len(scripts)} scripts: {what}")
     return 0 if equal == len(scripts) else 1
 
 

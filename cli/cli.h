@@ -243,6 +243,7 @@ bool cli_is_terminal(FILE *stream);
 
 /* Becomes a Python that runs pellucid._live with the same subcommand and arguments; returns only if it can't start. */
 int cli_run_python(const cli_args *args);
+bool cli_names_python(const char *word);
 /* Whether that Python has the package and torch. */
 bool cli_has_torch(const cli_args *args);
 /* The Python that the package is in: $PELLUCID_PYTHON, the one beside this program, or python3. */

@@ -36,18 +36,12 @@ static bool is_python_file(const char *path) {
     return n > 3 && strcmp(path + n - 3, ".py") == 0;
 }
 
-/* `python`, `python3.12`, a path to one: what a command that runs a script begins with. */
-static bool names_python(const char *word) {
-    const char *slash = strrchr(word, '/');
-    return strncmp(slash ? slash + 1 : word, "python", 6) == 0;
-}
-
 /* A colon in the operand decides nothing: a trace file may have one in its name, as `script.py:callable` does. So the
  * file is read first, and Python starts only if it is no trace. */
 static int run(const cli_args *args) {
     const char *spec = args->operands[0];
     if (args->n_operands > 1) {
-        if (names_python(spec)) return cli_run_python(args);
+        if (cli_names_python(spec)) return cli_run_python(args);
         return cli_usage_error(&cli_cmd_skeleton, "one operand too many: '%s'; a script is -- python SCRIPT.py",
                                args->operands[1]);
     }

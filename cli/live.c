@@ -52,6 +52,12 @@ bool cli_has_torch(const cli_args *args) {
     return n > 2 && strncmp(answer, "yes", 3) == 0;
 }
 
+/* `python`, `python3.12`, a path to one: what a command that runs a script begins with. */
+bool cli_names_python(const char *word) {
+    const char *slash = strrchr(word, '/');
+    return strncmp(slash ? slash + 1 : word, "python", 6) == 0;
+}
+
 int cli_run_python(const cli_args *args) {
     char beside[4096];
     const char *python = cli_value(args, "python");

@@ -122,7 +122,9 @@ def make_parser() -> Parser:
     command.add_argument("--unfolded", action="store_true", help="every repeated block, not one for all")
 
     command = add("sketch", "the author's source files, cut to the lines that ran")
-    add_model(command)
+    add_model(command, nargs="?")
+    command.add_argument("--package", action="append", default=[], metavar="NAME",
+                         help="of a script: cut this installed package, too")
     command.add_argument("-o", "--output", metavar="DIR", required=True, help="where the files go")
 
     command = add("explain", "what torch.compile makes of a model, and where it breaks")
@@ -468,6 +470,13 @@ def clip(line: str, width: int) -> str:
 
 def run_sketch(options: argparse.Namespace) -> int:
     from ._sketch import LineTrace, sketch
+    from ._specs import SpecError
+    if options.script:
+        return run_sketch_of_script(options)
+    if options.spec is None:
+        raise SpecError("name a model, or a script: -- python SCRIPT.py", usage=True)
+    if options.package:
+        raise SpecError("--package is for scripts: -- python SCRIPT.py", usage=True)
     with stdout_kept(), Progress() as progress:
         progress("building the model")
         with LineTrace() as trace:
@@ -477,6 +486,22 @@ def run_sketch(options: argparse.Namespace) -> int:
     files.save(options.output)
     print(json.dumps(files.to_dict()) if options.json else files)
     return FINE
+
+
+def run_sketch_of_script(options: argparse.Namespace) -> int:
+    from . import _script
+    from ._sketch_script import sketch_script
+    from ._specs import SpecError
+    if options.spec or options.input or options.inputs:
+        raise SpecError("a script brings its model and its inputs: leave out SPEC, --input and --inputs", usage=True)
+    path, arguments = _script.split(options.script)
+    with stdout_kept() if options.json else contextlib.nullcontext():
+        made = sketch_script(path, arguments, options.output, options.package)
+    if options.json:
+        print(json.dumps(made.to_dict()))
+    else:
+        print(made, file=sys.stderr)
+    return FINE if made.same else INCOMPLETE if made.same is None else FOUND
 
 
 def run_explain(options: argparse.Namespace) -> int:

@@ -38,6 +38,7 @@ ELSEWHERE = {("skeleton", "output"), ("skeleton", "map"), ("sketch", "output"), 
              ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain"),
              ("scan", "sarif"),
              ("skeleton", "config"),  # builds the model of a specification again, which a live model does not have
+             ("sketch", "package"),  # of a script
              # of a script; in Python a program records its own calls: pellucid.record
              *(("skeleton", option) for option in ("list", "pick", "calls", "stop"))}
 
