@@ -84,6 +84,7 @@ static const cli_option options[] = {
     { 0, "prove", NULL, "compare the ATen calls of both forwards for all sizes, too", NULL },
     { 0, "device", "meta", "of a model too large to run: without values, compared by its ATen calls", NULL },
     { 0, "config", NULL, "build it in other sizes, too: those that can change become fields of a Config", NULL },
+    { 0, "init", NULL, "build it again, and write how its parameters get their first values", NULL },
     { 0, "shapes", "none|few|all", "shapes in comments, as every run showed them (default none)", "none few all" },
     { 0, "origins", "none|line", "line: above each class and function, the file and line that it is from",
       "none line" },
@@ -125,6 +126,11 @@ const cli_command cli_cmd_skeleton = {
              "methods, and each of them is compared. An input is a tensor as for --input, or a literal:\n"
              "'encode_text(ids=2x12:int64<100, normalize=True)'. Several calls of one method are one\n"
              "method in the file. With --input, forward is recorded, too.\n"
+             "\n"
+             "--init builds the model once more and watches which calls of torch.nn.init, in-place\n"
+             "methods and factories give its parameters their first values. The file gets a function\n"
+             "init_weights(model) that makes the same calls where torch's modules make others. The\n"
+             "header says for how many parameters, and which are left; random numbers are not compared.\n"
              "\n"
              "--device meta is for models that don't fit into memory: SPEC is built without the numbers of\n"
              "its parameters and recorded on tensors without values. The skeleton is compared by structure:\n"

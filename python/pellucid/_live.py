@@ -82,6 +82,8 @@ def make_parser() -> Parser:
                          help="meta: without values, of a model too large to run; compared by its calls of ATen")
     command.add_argument("--config", action="store_true",
                          help="build the model in other sizes, too: those that can change become fields of a Config")
+    command.add_argument("--init", action="store_true",
+                         help="build the model again and write its parameters' first values as a function")
     command.add_argument("--shapes", choices=("none", "few", "all"), default="none",
                          help="shapes in comments, as every run showed them; few: where a reader asks for them (none)")
     command.add_argument("--origins", choices=("none", "line"), default="none",
@@ -196,8 +198,9 @@ def run_skeleton(options: argparse.Namespace) -> int:
     if options.script:
         if options.device:
             raise SpecError("a script runs its model with values: leave out --device meta", usage=True)
-        if options.config or options.dump:
-            raise SpecError("--config builds the model again, and only a SPEC says how", usage=True)
+        if options.config or options.dump or options.init:
+            option = "--init" if options.init else "--config"
+            raise SpecError(f"{option} builds the model again, and only a SPEC says how", usage=True)
         return run_script(options)
     if options.spec is None:
         raise SpecError("name a model, or a script: -- python SCRIPT.py", usage=True)
@@ -211,6 +214,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         made = make_skeleton(options, subject, [] if options.given_only else None, progress)
         give_values(options, subject, made, progress)
         dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
+        give_init(options, made, progress)
         made.add_shapes(options.shapes)
         made.add_origins(options.origins)
     if options.dump:
@@ -323,6 +327,19 @@ def give_config(options: argparse.Namespace, subject: Any, made: Any, progress: 
     outcome = with_config(made, subject, lambda: load_subject(options, with_inputs=True), progress)
     print(f"pellucid: {outcome.in_words()}", file=sys.stderr)
     return outcome.dump or "\n".join(f"no field {name}: {why}" for name, why in outcome.dropped.items())
+
+
+def give_init(options: argparse.Namespace, made: Any, progress: Any) -> None:
+    """The first values that the author gives to parameters."""
+    from ._specs import SpecError
+    if not options.init:
+        return
+    if made.report.level == "structure" or options.module:
+        raise SpecError("--init builds the whole model with its values: leave out --device meta and --module",
+                        usage=True)
+    progress("watching how parameters get their first values")
+    said = made.add_init(lambda: load_subject(options, with_inputs=False).model)
+    print(f"pellucid: initialisation: {said}", file=sys.stderr)
 
 
 def write_skeleton(options: argparse.Namespace, subject: Any, made: Any) -> tuple[int, str]:

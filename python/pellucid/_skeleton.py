@@ -71,6 +71,12 @@ class Skeleton(Result):
         if level != "none":
             self.source = with_origins(self.source, Origins(self.report.synthesis))
 
+    def add_init(self, build: Callable[[], torch.nn.Module]) -> str:
+        """Writes `init_weights(model)`: the calls that give the author's parameters their first values. `build` makes
+        the model anew; it is watched. Gives what came of it, as the header says it."""
+        from ._init import with_init
+        return with_init(self, build)
+
     def line_map(self) -> dict[str, Any]:
         """Which lines of `source` are from which lines of the author's files: {"format", "definitions": [{"name",
         "lines", "file", "original", "pairs"}]}. `lines` and `original` are first and last lines of a class or

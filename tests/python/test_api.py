@@ -31,7 +31,8 @@ NOT_IN_PYTHON = {
 RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict",
            "no-open": "open", "leaf": "leaves", "call": "methods", "with": "known"}
 # Options that functions give as methods of what they return, or take as a target.
-ELSEWHERE = {("skeleton", "output"), ("skeleton", "map"), ("sketch", "output"), ("scan", "output"),
+ELSEWHERE = {("skeleton", "output"), ("skeleton", "map"), ("skeleton", "init"), ("sketch", "output"),
+             ("scan", "output"),
              ("decompile", "output"), ("decompile", "marshal"), ("explain", "numerics"), ("explain", "vary"),
              ("explain", "try"), ("format", "output"), ("compare", "code"), ("explain", "output"),
              ("verify", "against"),  # the model itself

@@ -390,10 +390,12 @@ static void look_for_unfilled(void *arg, pel_node **slot) {
 }
 
 /* The author's initialisation is not written: who trains from the beginning must know. */
-static void put_unfilled(pel_nodes body, pel_buf *out) {
+static void put_unfilled(const pel_log *log, pel_nodes body, pel_buf *out) {
     bool found = false;
     for (uint32_t i = 0; i < body.n; i++) look_for_unfilled(&found, &body.at[i]);
-    if (found) pel_put_c(out, "# Parameters of torch.empty have no values before weights are loaded.\n");
+    if (!found && log->from_source) return;
+    pel_put_c(out, "# Load weights before training: the author's initialisation is not in this file");
+    pel_put_c(out, found ? ", and parameters of torch.empty have no values.\n" : ".\n");
 }
 
 static void put_header(const pel_program *program, pel_nodes body, pel_buf *out) {
@@ -404,7 +406,7 @@ static void put_header(const pel_program *program, pel_nodes body, pel_buf *out)
     pel_put_c(out, log->from_source ? " from source alone: not executed, not verified.\n" : ".\n");
     for (uint32_t i = 0; i < log->assumed.n; i++) pel_putf(out, "# Assumed: %.*s\n", PEL_FMT(log->assumed.at[i]));
     pel_putf(out, "# Use: model = %s(); model.load_state_dict(original.state_dict())\n", program->root->text);
-    put_unfilled(body, out);
+    put_unfilled(log, body, out);
     if (!log->from_source) pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
     if (program->embedded.n)
         pel_putf(out, "# %u constant tensor%s without a formula stand%s at the end of the file.\n", program->embedded.n,
