@@ -18,6 +18,7 @@ Plain form: a tensor is itself, everything else is a tuple that begins with its 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import dataclasses
@@ -108,7 +109,8 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     if isinstance(value, torch.Tensor):
         return value
     if isinstance(value, torch.Size):
-        return ("plain", tuple(n if isinstance(n, SYMBOLS) else int(n) for n in value))
+        is_open = any(isinstance(n, SYMBOLS) for n in value)
+        return ("plain", tuple(value) if is_open else torch.Size(int(n) for n in value))
     if isinstance(value, enum.Enum):
         return enum_form(value)
     if isinstance(value, PLAIN):
@@ -132,11 +134,14 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
         fields = [(f.name, form(getattr(value, f.name, None))) for f in dataclasses.fields(value)]
         return ("record", name, [(k, v) for k, v in fields if v != ("plain", None)])
     if isinstance(value, dict):
-        return ("dict", [(form(k), form(v)) for k, v in value.items()])
+        return ("dict", [(form(k), form(v)) for k, v in value.items()], *_library_form(value))
     if isinstance(value, list):
         return ("list", [form(v) for v in value])
+    if type(value) is collections.deque:
+        return ("list", [form(v) for v in value], "deque", value.maxlen)
     if isinstance(value, (set, frozenset)):
-        return ("set", sorted((form(v) for v in value), key=repr))
+        kind = ("frozenset",) if isinstance(value, frozenset) else ()
+        return ("set", sorted((form(v) for v in value), key=repr), *kind)
     if type(value).__module__ == "numpy":
         return torch.as_tensor(value) if getattr(value, "dtype", None) is not None and value.dtype.kind in "biufc" \
             else ("plain", str(value))
@@ -149,6 +154,29 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     if isinstance(attributes, dict):
         return ("object", name, [(k, form(v)) for k, v in sorted(attributes.items(), key=lambda kv: kv[0])])
     return ("opaque", name)
+
+
+FACTORIES = {kind.__name__: kind for kind in (int, float, str, list, dict, set, tuple, bool)}
+
+
+def _library_form(value: Any) -> tuple[Any, ...]:
+    """Which class of the standard library's a dict is of; of an author's class it is a dict."""
+    if type(value) is collections.defaultdict:
+        factory = value.default_factory
+        return ("defaultdict", factory.__name__ if factory in FACTORIES.values() else "")
+    return (type(value).__name__,) if type(value) in (collections.OrderedDict, collections.Counter) else ()
+
+
+def _library_value(form: Any, items: Any) -> Any:
+    """A container of a class that _library_form names, with these items."""
+    if form[2] == "defaultdict":
+        if not form[3]:
+            raise ValueError("a defaultdict whose factory is the caller's can't be handed to the skeleton")
+        return collections.defaultdict(FACTORIES[form[3]], items)
+    if form[2] == "deque":
+        return collections.deque(items, form[3])
+    return {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter, "frozenset": frozenset}[form[2]](
+        items)
 
 
 def enum_form(member: enum.Enum) -> Any:
@@ -206,12 +234,12 @@ def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = No
         return slice(*(from_form(f, classes, results) for f in form[1]))
     if kind == "tuple":
         return tuple(from_form(f, classes, results) for f in form[1])
-    if kind == "list":
-        return [from_form(f, classes, results) for f in form[1]]
-    if kind == "set":
-        return {from_form(f, classes, results) for f in form[1]}
+    if kind in ("list", "set"):
+        items = [from_form(f, classes, results) for f in form[1]]
+        return _library_value(form, items) if len(form) > 2 else items if kind == "list" else set(items)
     if kind == "dict":
-        return {from_form(k, classes, results): from_form(v, classes, results) for k, v in form[1]}
+        made = {from_form(k, classes, results): from_form(v, classes, results) for k, v in form[1]}
+        return _library_value(form, made) if len(form) > 2 else made
     if kind == "record":
         fields = {k: from_form(v, classes, results) for k, v in form[2]}
         maker = classes.get(form[1])
@@ -254,9 +282,9 @@ def map_tensors(form: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> An
     if isinstance(form, torch.Tensor):
         return change(form)
     if form[0] in ("tuple", "list", "set", "slice"):
-        return (form[0], [map_tensors(f, change) for f in form[1]])
+        return (form[0], [map_tensors(f, change) for f in form[1]], *form[2:])
     if form[0] == "dict":
-        return ("dict", [(k, map_tensors(v, change)) for k, v in form[1]])
+        return ("dict", [(k, map_tensors(v, change)) for k, v in form[1]], *form[2:])
     if form[0] in ("record", "object"):
         return (form[0], form[1], [(k, map_tensors(v, change)) for k, v in form[2]])
     return form
@@ -277,10 +305,12 @@ def difference(want: Any, got: Any, where: str = "result") -> str | None:
         return f"{where}: {_kind(want)} expected, {_kind(got)} found"
     if want[0] == "plain":
         a, b = want[1], got[1]
-        same = type(a) is type(b) and (a == b or (a != a and b != b))
+        same = type(a) is type(b) and (a == b or (a != a and b != b)) and repr(a) == repr(b)  # -0.0 == 0.0
         return None if same else f"{where}: {a!r} expected, {b!r} found"
     if want[0] == "enum":
         return None if want[1:3] == got[1:3] else f"{where}: {_kind(want)} expected, {_kind(got)} found"
+    if want[0] in ("tuple", "list", "set", "slice", "dict") and want[2:3] != got[2:3]:
+        return f"{where}: {_kind(want)} expected, {_kind(got)} found"
     if want[0] in ("tuple", "list", "set", "slice"):
         return _item_difference(want, got, where)
     if want[0] == "dict":
@@ -362,7 +392,9 @@ def _kind(form: Any) -> str:
         return repr(form[1])
     if form[0] == "enum":
         return f"{form[1]}.{form[2]}"
-    return f"a {form[0]}" if form[0] in ("tuple", "list", "set", "slice", "dict") else f"a {form[1]}"
+    if form[0] in ("tuple", "list", "set", "slice", "dict"):
+        return f"a {form[2] if len(form) > 2 else form[0]}"
+    return f"a {form[1]}"
 
 
 def _keys(form: Any) -> str:

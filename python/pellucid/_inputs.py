@@ -23,6 +23,8 @@ def map_values(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> An
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, tuple):
+        if isinstance(value, torch.Size):
+            return value
         items = [map_values(v, change) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if type(value) is list:

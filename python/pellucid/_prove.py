@@ -184,9 +184,9 @@ def _in_form(form: Any, change: Callable[[Any], Any]) -> Any:
     if kind == "plain":
         return ("plain", change(form[1]))
     if kind in ("tuple", "list", "set", "slice"):
-        return (kind, [_in_form(f, change) for f in form[1]])
+        return (kind, [_in_form(f, change) for f in form[1]], *form[2:])
     if kind == "dict":
-        return (kind, [(k, _in_form(v, change)) for k, v in form[1]])
+        return (kind, [(k, _in_form(v, change)) for k, v in form[1]], *form[2:])
     if kind in ("record", "object"):
         return (kind, form[1], [(k, _in_form(v, change)) for k, v in form[2]])
     return form

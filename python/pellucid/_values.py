@@ -81,7 +81,7 @@ def with_value(value: Any, path: tuple[Step, ...], new: Any) -> Any:
         return made
     if isinstance(value, tuple):
         items = [with_value(item, rest, new) if i == key else item for i, item in enumerate(value)]
-        return tuple(item for item in items if item is not ABSENT)
+        return (torch.Size if isinstance(value, torch.Size) else tuple)(item for item in items if item is not ABSENT)
     made = copy.copy(value)
     if not rest and new is ABSENT:
         del made[key]

@@ -256,7 +256,8 @@ def verify(model: Any, source: str, root: str, sequences: list[list[dict[str, An
     with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
         data, result = os.path.join(folder, "data.pt"), os.path.join(folder, "result.json")
         with without_checksums():
-            torch.save(referee_data(model, source, root, sequences, extra), data)
+            # an older protocol of pickle has no memory formats
+            torch.save(referee_data(model, source, root, sequences, extra), data, pickle_protocol=4)
         problem = run_referee(data, result, patience)
         if problem or not os.path.exists(result):
             return [Check("build", "failed", f"the referee {problem or 'gave no result'}")]

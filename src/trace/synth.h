@@ -105,6 +105,7 @@ typedef struct pel_link {
     pel_node **args; /* one per parameter of target; NULL: not given, or the receiver */
     bool *by_keyword;
     pel_name implied;  /* module(x), object(x): the method that runs unless another is named; else NULL */
+    bool by_stars;     /* **dict: who made that says the order */
     bool receiver;     /* the first parameter is what stands before the dot, or the callee itself */
     pel_callee callee; /* how the text names it */
     bool looks_up;     /* it asks objects that were there before the run, and is given nothing that it could change */
@@ -207,6 +208,7 @@ typedef struct pel_asked {
     bool there;              /* or being something at all */
     bool is_rank_open;       /* which can't be asserted of all of them: questions stay in the text */
     bool is_rank_computed;   /* some call leaves out dimensions of size 1: of what is made, sizes decide it */
+    bool lists_data;         /* some text makes lists of tensors, as long as data say */
     bool is_type_open;       /* nor the types of what is in given containers and objects */
     bool trained, evaluated; /* runs in train mode, in eval mode */
     bool catches;            /* some text catches what another may raise */
@@ -255,6 +257,8 @@ pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name wish)
 bool *pel_find_kept(pel_synth *s); /* per activation: the author's text of an autograd function tells it */
 
 /* ---- live.c ---- */
+#define PEL_ASKS_KEY_ORDER                                                                                             \
+    "the order of keyword arguments is asked, and a signature that names them has none: give a dict instead"
 void pel_find_live(pel_synth *s);
 void pel_find_written_cells(pel_synth *s);
 void pel_make_live(pel_synth *s, pel_id class); /* the objects of it that the run makes hold data */

@@ -405,28 +405,37 @@ static uint32_t ordered_by_callers(pel_synth *s, const pel_map *given, pel_id di
     return n;
 }
 
-/* for name in kwargs, kwargs.items(), list(kwargs), ", ".join(kwargs); below: what was pushed before the dict. */
+/* for name in kwargs, kwargs.items(), list(kwargs), ", ".join(kwargs); below: what was pushed before the dict.
+ * Functions of the author's are looked at where they run. */
 static bool asks_order(const pel_synth *s, const pel_insn *next, pel_id below) {
     static const char *const methods[] = { "items", "keys", "values", "popitem" };
     const pel_value *function = pel_value_at(s->log, below);
+    bool is_author =
+        function->kind == PEL_V_FUNCTION || function->kind == PEL_V_METHOD || function->kind == PEL_V_MODULE;
+    bool counts =
+        function->kind == PEL_V_LIBRARY && (pel_str_is(function->text, "len") || pel_str_is(function->text, "bool"));
     bool is_read = next->op == PEL_OP_LOAD_ATTR || next->op == PEL_OP_LOAD_METHOD;
     for (size_t i = 0; i < PEL_COUNT(methods); i++)
         if (is_read && pel_name_is(next->name, methods[i])) return true;
     if (next->op == PEL_OP_GET_ITER) return true;
     bool is_given = next->op == PEL_OP_CALL || next->op == PEL_OP_PRECALL;
-    bool is_text = function->kind == PEL_V_CONST && function->constant->kind == PEL_CONST_STR; /* ", ".join */
-    return is_given && (is_text || (function->kind == PEL_V_LIBRARY && pel_library_hands_on(function->text)));
+    return is_given && !is_author && !counts;
 }
 
-/* Keywords that callers give have an order, and a signature that names them has none. */
+/* Whether an activation is told by recorded calls, its own or those of who called it. */
+static bool is_in_line(const pel_synth *s, pel_id id) {
+    for (; id; id = s->log->activations.at[id].parent)
+        if (pel_map_has(&s->program->straight, s->log->activations.at[id].code)) return true;
+    return false;
+}
+
+/* Keywords that callers give have an order, and a signature that names them has none. A text shows whether that matters
+ * (write/key_order.c), recorded calls don't. */
 static void refuse_order_of_keywords(pel_synth *s) {
     pel_map given = { 0 };
     for (uint32_t r = 0; r < s->log->runs.n; r++) {
         const pel_log_run *run = &s->log->runs.at[r];
-        /* forward(self, *args, **kwargs) wraps another, whose signature counts */
-        if (!run->activation ||
-            s->log->codes.at[s->log->activations.at[run->activation].code].code->flags & PEL_CO_VARARGS)
-            continue;
+        if (!run->activation) continue;
         const pel_value *own = pel_value_at(s->log, keywords_of(s, &s->log->activations.at[run->activation]));
         for (uint32_t i = 0; own->kind == PEL_V_DICT && own->n > 2 && i + 1 < own->n; i += 2) {
             pel_name key = name_of_key(s, own->items[i]);
@@ -436,17 +445,15 @@ static void refuse_order_of_keywords(pel_synth *s) {
     for (uint32_t a = 1; given.n && a < s->log->activations.n; a++) {
         const pel_activation *activation = &s->log->activations.at[a];
         const pel_author *author = &s->authors[activation->code];
-        pel_id dict = keywords_of(s, activation), below = 0;
-        if (!author->insns || ordered_by_callers(s, &given, dict) < 2) continue;
+        pel_id below = 0;
+        if (!author->insns || !is_in_line(s, a)) continue;
         for (uint32_t i = 0; i < activation->n_records; i++) {
             const pel_record *record = &activation->records[i];
             if (record->kind != PEL_R_PUSH) continue;
             const pel_insn *insn = pel_author_insn(author, record);
-            bool is_it = insn && pel_value_at(s->log, record->value)->object == pel_value_at(s->log, dict)->object;
-            if (is_it && pel_value_at(s->log, dict)->object && asks_order(s, insn + 1, below))
-                pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0,
-                          "the order of keyword arguments is asked, and a signature that names them has none: give a "
-                          "dict instead");
+            bool is_one = insn && ordered_by_callers(s, &given, record->value) > 1; /* itself, or made of it */
+            if (is_one && asks_order(s, insn + 1, below))
+                pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0, "%s", PEL_ASKS_KEY_ORDER);
             below = record->value;
         }
     }

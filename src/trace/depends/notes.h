@@ -16,9 +16,10 @@ typedef enum pel_node_note {
     PEL_NOTE_POSITIONAL = 16, /* to be written without its name */
     PEL_NOTE_SIZE = 32,       /* how large a layer is, which nobody gives a default */
     /* of calls in constructors (build/) */
-    PEL_NOTE_BUILDS = 64,  /* makes something that must not be made twice or shared: a module, a parameter */
-    PEL_NOTE_OPAQUE = 128, /* not to be looked into: differs by definition (a class that contains itself) */
-    PEL_NOTE_GIVEN = 256,  /* of the author's: what is called is an argument of his constructor */
+    PEL_NOTE_BUILDS = 64,    /* makes something that must not be made twice or shared: a module, a parameter */
+    PEL_NOTE_OPAQUE = 128,   /* not to be looked into: differs by definition (a class that contains itself) */
+    PEL_NOTE_GIVEN = 256,    /* of the author's: what is called is an argument of his constructor */
+    PEL_NOTE_KEYWORDS = 512, /* of a Dict: keyword arguments, in the order that one caller wrote them in */
 } pel_node_note;
 
 uint32_t pel_node_notes(const pel_note_table *table, const pel_node *node);              /* a set of pel_node_note */

@@ -28,15 +28,20 @@ static const pel_taint *of_value(const pel_taint *base) {
 
 /* An object of the author's or of a library. What was there before the run holds what it held then, unless a run stores
  * into it; of what the run made, or a caller gave, those who stored into it say what it holds. */
-static const pel_taint *of_object(const pel_synth *s, const pel_value *object, pel_name name, const pel_taint *base) {
+static const pel_taint *of_object(const pel_synth *s, pel_id holder, pel_name name, const pel_taint *base) {
+    const pel_value *object = pel_value_at(s->log, holder);
     bool is_old = pel_map_has(&s->objects.old, object->object),
          is_given = pel_map_has(&s->objects.given, object->object);
-    if (!pel_item_named(s->log, object, name) && !is_given) return of_class(s, object->class, name);
+    pel_id held = pel_item_named(s->log, object, name);
+    bool is_library = pel_class_at(s->log, object->class)->kind == PEL_CLASS_LIBRARY;
+    /* made of what it was given: a distribution of tensors has their shape, by a property that nobody sees run */
+    if (is_library && !is_old && !is_given && pel_live(s, holder) && !pel_live(s, held)) return &pel_tainted;
+    if (!held && !is_given) return of_class(s, object->class, name);
     if (is_old) return is_written(s, object->class, name) ? &pel_tainted : pel_constant(PEL_WHY_OBJECT);
     const pel_taint *stored = pel_map_pointer(&s->facts.attributes, pel_key2(object->class, PEL_KEY(name)));
     if (stored) return stored;
-    if (pel_class_at(s->log, object->class)->kind != PEL_CLASS_LIBRARY) return &pel_taint_unknown;
-    return is_written(s, object->class, name) ? &pel_tainted : of_value(base); /* made of what it was given */
+    if (!is_library) return &pel_taint_unknown;
+    return is_written(s, object->class, name) ? &pel_tainted : of_value(base);
 }
 
 /* Types of C's whose objects are what they are for ever; exceptions, unless somebody stores into them. */
@@ -54,7 +59,7 @@ const pel_taint *pel_attribute_depends(const pel_synth *s, pel_id holder, pel_na
     case PEL_V_MODULE:
         if (is_written_somewhere(s, name)) return &pel_tainted;
         return pel_constant(PEL_WHY_ATTRIBUTE); /* what runs change is asked apart */
-    case PEL_V_OBJECT: return of_object(s, value, name, base);
+    case PEL_V_OBJECT: return of_object(s, holder, name, base);
     case PEL_V_CLASS: return of_class(s, value->class, name);
     case PEL_V_LIBRARY: return pel_constant(PEL_WHY_LIBRARY);
     case PEL_V_FUNCTION:

@@ -58,6 +58,9 @@ pel_id pel_given_in(const pel_log_run *run, const pel_param *param, uint32_t p);
 bool pel_is_asserted(pel_synth *s, const pel_group *root, uint32_t p); /* to be what all calls gave, if it is unread */
 bool pel_may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p);
 
+/* ---- key_order.c ---- */
+void pel_refuse_key_order(pel_synth *s, pel_group *group);
+
 /* ---- root_cut.c ---- */
 void pel_cut_root(pel_synth *s, pel_group *root);
 bool pel_raises_without(const pel_synth *s, const pel_group *root, uint32_t p); /* where None is given for it */

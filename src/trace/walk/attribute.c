@@ -231,8 +231,12 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
         val->taint = pel_computed_taint(w, front, val, true);
     if (pel_is_constant(val->taint)) /* a field of a named tuple */
         val->taint = pel_taint_join(w->ctx, val->taint, pel_taint_of_part(w, front, base, val));
+    if (pel_is_constant(val->taint) && pel_is_taken_out(w, front, base)) /* another caller may leave it out */
+        val->taint = pel_constant(PEL_WHY_HELD);
     /* objects that were there before the run, and __getattr__ hooks, only look things up */
-    bool looked_up = (n.objects == front.n && base->lost) || pel_on_records(w, kids) || pel_looks_up(w, kids);
+    bool is_static = n.objects == front.n && base->lost, on_records = !is_static && pel_on_records(w, kids);
+    if (on_records) pel_refuse_own_protocol(w, kids);
+    bool looked_up = is_static || on_records || pel_looks_up(w, kids);
     if (looked_up)
         pel_forget_kids(w, kids);
     else if (kids->n)

@@ -136,6 +136,7 @@ static pel_val *copy_of_parts(pel_walk *w, pel_front front, const pel_call_site 
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
     val->parts = pel_parts_by_key(w, base);
     val->text = pel_parts_text(w, val->parts);
+    if (pel_is_noted(w->s, base->text, PEL_NOTE_KEYWORDS)) pel_note_node(w->s, val->text, PEL_NOTE_KEYWORDS);
     val->taint = base->taint;
     for (uint32_t i = 0; i < val->parts->n; i++) val->lost |= val->parts->items[i]->lost;
     return val;
@@ -608,6 +609,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     pel_call_autograd(w, front, &c);
     pel_call_operator(w, front, &c);
     if (pel_on_records(w, &c.kids)) { /* they are written whole: what their methods do is not looked at */
+        if (!c.func->lost && !asks_fixed_objects(w, front, &c)) pel_refuse_own_protocol(w, &c.kids);
         pel_forget_kids(w, &c.kids);
         c.kids.n = 0;
     }

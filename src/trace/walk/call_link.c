@@ -249,6 +249,7 @@ static void bind_dict(binding *b, const pel_val *given) {
 static void bind_all(binding *b) {
     for (uint32_t i = 0; i < b->c->n_args && !b->failed; i++) {
         const pel_call_argument *arg = &b->c->args[i];
+        b->link->by_stars |= arg->stars;
         if (arg->star)
             bind_star(b, arg->val);
         else if (arg->stars && arg->val->parts && arg->val->parts->keys)
@@ -635,6 +636,19 @@ bool pel_link_call(pel_walk *w, pel_front front, pel_call_site *c, pel_group *ta
 }
 
 /* ---- activations that are no calls of the text ---- */
+
+/* What records that the run makes, or callers give, do beside holding their fields is not written: __post_init__,
+ * __call__, __mul__ of the author's. Those of model outputs are (write/records.c). */
+void pel_refuse_own_protocol(pel_walk *w, const pel_kids *kids) {
+    for (uint32_t i = 0; i < kids->n; i++) {
+        const pel_group *group = w->s->group_of[kids->at[i].activation];
+        if (!group || !group->class || pel_is_mapping(w->log, group->class)) continue;
+        const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
+        uint64_t self = pel_value_at(w->log, group->n_params ? child->locals[0] : 0)->object;
+        if (pel_map_has(&w->s->objects.old, self) && !pel_map_has(&w->s->objects.given, self)) continue;
+        pel_lost(w, w->now, "a record's own `%s` runs", code_name(w, group)->text);
+    }
+}
 
 bool pel_on_records(const pel_walk *w, const pel_kids *kids) {
     for (uint32_t i = 0; i < kids->n; i++) {

@@ -171,6 +171,7 @@ static void filter_keys(pel_walk *w, pel_front front, const pel_node *node, pel_
         pel_nodes_push(w->ctx, &text->Dict.values, pel_copy(w->ctx, parts->items[p]->text));
     }
     if (left->n * 2 != dict->n) return;
+    pel_note_node(w->s, text, PEL_NOTE_KEYWORDS);
     val->text = text;
     val->parts = left;
     val->taint = pel_constant(PEL_WHY_PARTS); /* its parts have their own */

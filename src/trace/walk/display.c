@@ -186,6 +186,7 @@ pel_val *pel_eval_dict(pel_walk *w, pel_front front, pel_node *node) {
         pel_take_over(val, item);
         if (key) pel_take_over(val, key);
         if (pel_varies(item->taint) || (key && pel_varies(key->taint))) val->taint = &pel_tainted;
+        if (!key && pel_is_noted(w->s, item->text, PEL_NOTE_KEYWORDS)) pel_note_node(w->s, d.text, PEL_NOTE_KEYWORDS);
         if (key || !add_items_of(&d, item)) add_item(&d, key ? key->text : NULL, item);
     }
     pel_own(w, front, node, NULL, val->at, NULL);

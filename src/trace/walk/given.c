@@ -88,9 +88,11 @@ static pel_rank_form rank_of_value(const pel_log *log, pel_id id, uint32_t *rank
         return PEL_RANK_OWN;
     }
     bool is_dict = value->kind == PEL_V_DICT;
-    bool is_record = value->kind == PEL_V_OBJECT && pel_class_at(log, value->class)->kind == PEL_CLASS_DATACLASS;
-    for (uint32_t i = 0; is_record && i < value->n; i++)
-        if (pel_value_at(log, value->items[i])->kind == PEL_V_TENSOR) return PEL_RANK_OPEN;
+    if (value->kind == PEL_V_SIZE) return PEL_RANK_OPEN; /* nobody knows of which tensor */
+    for (uint32_t i = 0; value->kind == PEL_V_OBJECT && i < value->n; i++) {
+        const pel_value *item = pel_value_at(log, value->items[i]);
+        if (item->kind == PEL_V_TENSOR || pel_value_has_items(item->kind)) return PEL_RANK_OPEN;
+    }
     if (!is_dict && value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE) return PEL_RANK_NONE;
     uint32_t n_tensors = 0, n_others = 0;
     for (uint32_t i = is_dict; i < value->n; i += 1u + is_dict) {
@@ -152,6 +154,21 @@ void pel_note_squeeze(pel_walk *w) {
     w->s->facts.changed = true; /* what was folded before is asked again */
 }
 
+/* x.reshape(sizes), x.sum(dims), x[where], where callers say how many there are: so they do of the dimensions. A list
+ * of data's numbers may be of any length, too. */
+void pel_note_rank_given(pel_walk *w, pel_front front, const pel_val *arg) {
+    if (!pel_taint_counts(arg->taint)) return;
+    bool is_open = false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, arg->at[i]);
+        bool is_sequence = value->kind == PEL_V_LIST || value->kind == PEL_V_TUPLE;
+        bool is_content = w->s->asked.is_type_open && pel_taint_maybe_other_type(arg->taint);
+        bool is_data = w->s->asked.lists_data && value->kind == PEL_V_LIST && !arg->taint->n;
+        is_open |= is_sequence ? is_content || is_data : value->kind == PEL_V_CONST && is_content;
+    }
+    if (is_open) pel_note_squeeze(w);
+}
+
 /* Whether the answer can be taken for granted: then it is. The weights' own does not hang on what callers give. */
 bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
     bool is_weight = true, is_given = true;
@@ -163,6 +180,7 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
     }
     if (is_weight) return true;
     w->s->asked.rank = true;
+    if (!is_given) w->s->asked.type = true; /* a number or a tensor: x[k], x * k */
     return !w->s->asked.is_rank_open && (is_given || !w->s->asked.is_rank_computed);
 }
 
@@ -212,7 +230,26 @@ pel_node *pel_is_as_recorded(const pel_synth *s, pel_node *text, pel_node *value
     return pel_make_compare(s->ctx, text, is_one ? PEL_Is : PEL_Eq, value);
 }
 
+/* Sizes that are no tensor's: torch.Size(numbers). */
+static bool makes_sizes(const pel_log *log) {
+    for (pel_id id = 1; id < log->values.n; id++) {
+        const pel_value *value = pel_value_at(log, id);
+        if (value->kind == PEL_V_LIBRARY && pel_str_is(value->text, "torch.Size")) return true;
+    }
+    return false;
+}
+
+/* x.tolist() somewhere: lists as long as data say. */
+static bool lists_data(const pel_log *log) {
+    for (pel_id id = 1; id < log->codes.n; id++)
+        for (uint32_t i = 0; i < log->codes.at[id].code->names.n; i++)
+            if (pel_name_is(log->codes.at[id].code->names.at[i], "tolist")) return true;
+    return false;
+}
+
 void pel_mark_given(pel_synth *s, pel_group *root) {
+    s->asked.is_rank_open |= makes_sizes(s->log);
+    s->asked.lists_data = lists_data(s->log);
     for (uint32_t p = 0; p < root->n_params; p++) {
         uint32_t rank;
         bool or_none;

@@ -353,6 +353,7 @@ pel_val *pel_eval_name(pel_walk *w, pel_front front, pel_node *node) {
     if (is_gone && val->text->kind == PEL_Name) {
         if (!val->parts) pel_lost(w, node, "what `%s` holds differs from path to path", node->Name.id->text);
         val->text = pel_parts_text(w, val->parts);
+        if (val->parts->keys) pel_note_node(w->s, val->text, PEL_NOTE_KEYWORDS);
         for (uint32_t i = 0; i < val->parts->n; i++) val->lost |= val->parts->items[i]->lost;
     }
     return val;

@@ -2,7 +2,9 @@
 #include "trace/walk/expr.h"
 
 void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
-    if (looks_up || pel_on_records(w, kids))
+    bool on_records = !looks_up && pel_on_records(w, kids);
+    if (on_records) pel_refuse_own_protocol(w, kids);
+    if (looks_up || on_records)
         pel_forget_kids(w, kids);
     else if (kids->n) {
         val->effect = true;
@@ -59,6 +61,7 @@ pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     val->taint = is_part ? pel_taint_some_items(base->taint) : taint_at(base->taint, index);
     bool tensor = false;
     for (uint32_t i = 0; i < front.n; i++) tensor |= pel_value_at(w->log, base->at[i])->kind == PEL_V_TENSOR;
+    if (tensor) pel_note_rank_given(w, front, slice);
     if (tensor || pel_dynamic(w, front, slice))
         val->taint = pel_taint_join(w->ctx, val->taint, pel_computed_taint(w, front, val, true));
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);

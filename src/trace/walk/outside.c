@@ -485,6 +485,18 @@ static const pel_taint *of_constants(pel_walk *w, pel_front front, const pel_cal
     return &pel_taint_unknown;
 }
 
+/* max(scores), where scores are objects of the author's that the run made: which of them it is hangs on what they hold.
+ */
+static bool chooses_object(const pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
+    if (callee->kind != PEL_V_LIBRARY) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, c->val->at[i]);
+        bool is_record = value->class && (value->kind == PEL_V_OBJECT || value->kind == PEL_V_TUPLE);
+        if (is_record && pel_class_at(w->log, value->class)->kind != PEL_CLASS_LIBRARY) return true;
+    }
+    return false;
+}
+
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     pel_val *val = c->val;
@@ -495,6 +507,9 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     for (uint32_t i = 0; i < c->n_args; i++) val->lost |= c->args[i].val->lost;
     pel_refuse_changed_holder(w, front, c);
     nature known = nature_of(w, front, c, callee);
+    bool gives_tensor = false;
+    for (uint32_t i = 0; i < front.n; i++) gives_tensor |= pel_value_at(w->log, val->at[i])->kind == PEL_V_TENSOR;
+    for (uint32_t i = 0; i < c->n_args && gives_tensor; i++) pel_note_rank_given(w, front, c->args[i].val);
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
         pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, front, c);
@@ -509,6 +524,8 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
         val->taint = &pel_tainted;
     else if (known.hands_on)
         val->taint = taint_of_content(w, c, callee->text);
+    else if (known.dynamic && chooses_object(w, front, c, callee))
+        val->taint = &pel_tainted;
     else if (live && is_cut_by_torch(w, front, c, callee))
         val->taint = &pel_tainted_count;
     else if (live)

@@ -56,7 +56,9 @@ static void bind_whole(pel_walk *w, pel_name name, const item_list *list, bool b
     const pel_taint *taint = pel_taint_tuple(w->ctx, taints, parts->n);
     pel_slot *slot = pel_env_slot(w, name);
     slot->parts = parts;
-    slot->taint = pel_varies(taint) && by_key ? pel_taint_each(w->ctx, &pel_tainted) : taint;
+    bool is_ordered_by_caller = (w->group->is.root || w->group->is.pinned) && parts->n > 1;
+    bool is_open = by_key && (pel_varies(taint) || is_ordered_by_caller);
+    slot->taint = is_open ? pel_taint_each(w->ctx, &pel_tainted) : taint;
     slot->gone = true;
 }
 
@@ -119,6 +121,7 @@ static void bind_captured(pel_walk *w) {
         pel_slot *slot = pel_env_slot(w, code->cellvars.at[i]);
         if (!slot->gone) continue;
         pel_node *whole = pel_parts_text(w, slot->parts);
+        if (slot->parts->keys) pel_note_node(w->s, whole, PEL_NOTE_KEYWORDS);
         pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, pel_make_name(w->ctx, slot->name, PEL_Store), whole));
         slot->gone = false;
     }

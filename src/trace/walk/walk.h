@@ -229,7 +229,8 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
 pel_node *pel_cell_text(pel_walk *w, pel_front front, pel_name name, const pel_id *values);
 /* All of them are what a dataclass, a named tuple or a model output does by itself. */
 bool pel_on_records(const pel_walk *w, const pel_kids *kids);
-bool pel_looks_up(const pel_walk *w, const pel_kids *kids); /* one of them is a __getattr__ hook */
+void pel_refuse_own_protocol(pel_walk *w, const pel_kids *kids); /* for kids that are on records */
+bool pel_looks_up(const pel_walk *w, const pel_kids *kids);      /* one of them is a __getattr__ hook */
 void pel_forget_kids(pel_walk *w, const pel_kids *kids);
 void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object, pel_val *val, pel_name name);
 
@@ -261,6 +262,8 @@ pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, 
 /* ---- given.c ---- */
 /* How many dimensions a tensor has, or its shape has items: false if that must stay a question. */
 bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of);
+/* An argument of a call of torch, or what stands in brackets behind a tensor. */
+void pel_note_rank_given(pel_walk *w, pel_front front, const pel_val *arg);
 void pel_note_squeeze(pel_walk *w); /* a call that leaves out dimensions, whichever have size 1 */
 /* Whether the text may take the type for granted: then the root asserts it. */
 bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of);

@@ -244,6 +244,7 @@ static void write_references(pel_synth *s, const pel_reach *r, pel_node *const *
 static void write_functions(pel_synth *s, const pel_reach *r) {
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r->seen[i]) {
+            pel_refuse_key_order(s, s->groups.at[i]);
             pel_keep_rest(s, s->groups.at[i]);
             pel_keep_star(s, s->groups.at[i]);
             if (s->groups.at[i]->is.root) {

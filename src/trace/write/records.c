@@ -1,6 +1,7 @@
 /* Classes that are no modules: dataclasses, model outputs and named tuples become small classes of the same name and
  * fields; autograd functions are written as the author has them. */
 #include "python/parse.h"
+#include "trace/build/init.h"
 #include "trace/passes.h"
 #include "trace/shrink/link.h"
 
@@ -548,6 +549,25 @@ static void keep_given(pel_synth *s) {
     }
 }
 
+/* @dataclass(frozen=True), @dataclasses.dataclass(order=True): the options that say how its objects compare. */
+static pel_node *record_decorator(pel_synth *s, pel_id class) {
+    static const char *const kept[] = { "frozen", "order", "eq", "unsafe_hash", "kw_only" };
+    pel_node *plain = library(s, "dataclasses.dataclass");
+    const pel_node *def = pel_is_mapping(s->log, class) ? NULL : pel_author_class(s->program, class);
+    pel_nodes options = { 0 };
+    for (uint32_t i = 0; def && i < def->ClassDef.decorator_list.n; i++) {
+        const pel_node *decorator = def->ClassDef.decorator_list.at[i];
+        if (decorator->kind != PEL_Call || !pel_name_is(pel_last_name(decorator->Call.func), "dataclass")) continue;
+        for (uint32_t k = 0; k < decorator->Call.keywords.n; k++) {
+            const pel_node *keyword = decorator->Call.keywords.at[k];
+            for (size_t o = 0; keyword->keyword.arg && o < PEL_COUNT(kept); o++)
+                if (pel_name_is(keyword->keyword.arg, kept[o]) && keyword->keyword.value->kind == PEL_Constant)
+                    pel_nodes_push(s->ctx, &options, pel_copy(s->ctx, keyword));
+        }
+    }
+    return options.n ? pel_make_call(s->ctx, plain, (pel_nodes){ 0 }, options) : plain;
+}
+
 /* Fills def of the classes that the texts name. */
 static void write_records(pel_synth *s) {
     keep_given(s);
@@ -572,7 +592,7 @@ static void write_records(pel_synth *s) {
             def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "typing.NamedTuple"));
             continue;
         }
-        def->ClassDef.decorator_list = pel_nodes_one(s->ctx, library(s, "dataclasses.dataclass"));
+        def->ClassDef.decorator_list = pel_nodes_one(s->ctx, record_decorator(s, row->class));
         pel_id base = pel_is_mapping(s->log, row->class) ? mapping_base(s->log, row->class) : 0;
         if (base) {
             write_mapping_base(s, base);

@@ -254,8 +254,9 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     }
     const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
     chain_nones(s, &tests);
-    if (tests.n) guard(s, &body, all_of(s->ctx, tests), message);
+    /* types first: a tensor can't be compared with a number */
     if (s->asked.type || s->asked.tensors || s->asked.objects) guard_types(s, root, &body);
+    if (tests.n) guard(s, &body, all_of(s->ctx, tests), message);
     if (s->asked.rank && !s->asked.is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
     if (s->asked.training && s->asked.trained != s->asked.evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),
