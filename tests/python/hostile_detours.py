@@ -29,6 +29,7 @@ from hostile_parts import (
     onnx,
     onnx_node,
     pickled,
+    raw_bytes,
     safetensors,
     saved_model,
     sequential,
@@ -312,6 +313,6 @@ def folders() -> dict[str, dict[str, bytes]]:
     }
 
 
-DETOURS: dict[str, Maker] = packings() | archives() | arrays() | programs() | texts()
+DETOURS: dict[str, Maker] = packings() | archives() | arrays() | zones() | programs() | texts()
 FOLDERS = folders()
 EXPECT: dict[str, tuple[str, str]] = {}

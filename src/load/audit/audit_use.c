@@ -269,6 +269,47 @@ static bool all_parts_plain(const pel_pickled *object, int depth, uint32_t *budg
     return true;
 }
 
+/* pandas takes a text "dateutil/..." for the path of a time zone's file, and reads that. The text may be made of bytes,
+ * with zeros between its letters. */
+static bool has_zone_file(const pel_pickled *object, int depth, uint32_t *budget) {
+    static const char one[] = "dateutil/", two[] = "d\0a\0t\0e\0u\0t\0i\0l\0/",
+                      four[] = "d\0\0\0a\0\0\0t\0\0\0e\0\0\0u\0\0\0t\0\0\0i\0\0\0l\0\0\0/";
+    if (object->kind == PEL_P_STR || object->kind == PEL_P_BYTES)
+        return pel_str_find(object->text, (pel_str){ one, sizeof one - 1 }) ||
+               (object->kind == PEL_P_BYTES && (pel_str_find(object->text, (pel_str){ two, sizeof two - 1 }) ||
+                                                pel_str_find(object->text, (pel_str){ four, sizeof four - 1 })));
+    if (object->kind < PEL_P_TUPLE || object->kind == PEL_P_GLOBAL) return false;
+    if (depth > MAX_DEPTH || !*budget) return true;
+    --*budget;
+    for (uint32_t i = 0; i < object->items.n; i++)
+        if (has_zone_file(object->items.at[i], depth + 1, budget)) return true;
+    bool is_call = object->kind == PEL_P_CALL || object->kind == PEL_P_NEW;
+    return is_call && (has_zone_file(object->call->args, depth + 1, budget) ||
+                       (object->call->kwargs && has_zone_file(object->call->kwargs, depth + 1, budget)));
+}
+
+/* A text or bytes that are made of others by an encoding: any but the usual ones could make any text. */
+static bool is_usual_text(const pel_pickled *call) {
+    static const char *const names[] = { "ascii", "latin1", "latin-1", "iso-8859-1", "utf-8", "utf8" };
+    const pel_pickled *callable = callable_of(call), *encoding = pel_pickled_argument(call, 1);
+    bool takes_one = pel_pickled_is_global(callable, "_codecs", "encode") ||
+                     pel_pickled_is_global(callable, "builtins", "str") ||
+                     pel_pickled_is_global(callable, "__builtin__", "str") ||
+                     pel_pickled_is_global(callable, "__builtin__", "unicode") ||
+                     pel_pickled_is_global(callable, "builtins", "bytes");
+    if (!takes_one || !encoding) return !takes_one || !call->call->kwargs;
+    for (size_t i = 0; encoding->kind == PEL_P_STR && i < PEL_COUNT(names); i++)
+        if (pel_str_is(encoding->text, names[i])) return true;
+    return false;
+}
+
+/* What a call that only computes gives: a text in its arguments is one in its result. */
+static bool has_usual_arguments(const pel_pickled *object, int depth, uint32_t *budget) {
+    if (object->kind != PEL_P_CALL && object->kind != PEL_P_NEW) return true;
+    if (!is_usual_text(object) || has_zone_file(object->call->args, depth, budget)) return false;
+    return !object->call->kwargs || !has_zone_file(object->call->kwargs, depth, budget);
+}
+
 /* Whether Python's own code, or native code that is known, is all that runs if it is compared, counted or printed, or
  * if its methods are called. deep: the same of all that is in it. */
 static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget) {
@@ -276,15 +317,15 @@ static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *
         return !object->global->is_computed &&
                (pel_is_constant_name(object->global->module, object->global->name) || is_value_name(object));
     if (object->is_known) return true;
-    /* pandas takes such a text for the path of a time zone's file, and reads that */
-    if (deep && object->kind == PEL_P_STR && pel_str_find(object->text, PEL_STR("dateutil/"))) return false;
+    if (deep && (object->kind == PEL_P_STR || object->kind == PEL_P_BYTES) && has_zone_file(object, depth, budget))
+        return false;
     if (is_value(object)) return all_parts_plain(object, depth, budget);
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_OBJECT && is_joblib_array(object, &made)) return true;
     bool is_fine = made.kind == PEL_MADE_PLAIN || made.kind == PEL_MADE_VALUE || is_plain_class(&made);
     is_fine = is_fine && (made.kind == PEL_MADE_PLAIN || !has_attributes(object, &made));
     if (!is_fine || !deep) return is_fine;
-    if (depth > MAX_DEPTH) return false;
+    if (depth > MAX_DEPTH || !has_usual_arguments(object, depth, budget)) return false;
     for (uint32_t i = 0; i < object->items.n; i++) {
         if (*budget == 0) return false;
         --*budget;
