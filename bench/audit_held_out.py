@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Harmless files that no rule of the audit was made with: other estimators, dtypes, indexes, optimizers, schedulers,
-checkpoints, modules, generators, matrices and formats than bench_audit.py has.
+checkpoints, modules, generators, matrices and formats than bench_audit.py has; packed files, archives, programs and
+folders.
 
     python bench/audit_held_out.py FOLDER       writes them by the libraries that are installed
     python bench/bench_audit.py run FOLDER      counts the false alarms"""
@@ -329,9 +330,255 @@ def make_keras(corpus: Corpus) -> None:
         corpus.add(f"keras_{name}.weights.h5", make, lambda made, path: made.save_weights(path))
 
 
+# ---- archives, packed files, programs and folders ----
+
+def make_packed(corpus: Corpus) -> None:
+    """Arrays and estimators by joblib's compressions, streams with unusual parameters, arrays in archives."""
+    import bz2
+    import gzip
+    import lzma
+    import zlib
+
+    import joblib
+    import numpy as np
+    things: dict[str, Any] = {
+        "arrays": {"a": np.arange(500.0), "b": np.arange(7, dtype="u1"), "c": np.array(["x", "yz"])},
+        "dates": [np.zeros(3, "M8[ns]"), np.zeros(2, "m8[s]"), np.zeros(2, [("a", "f4"), ("b", "i8")])],
+        "objects": np.array([{"a": 1}, None, "x"], dtype=object),
+        "nested": {"model": {"w": [np.ones((3, 4)), np.zeros(0)], "names": ("a", "b")}},
+    }
+    for name, thing in things.items():
+        for method in ("zlib", "gzip", "bz2", "lzma", "xz"):
+            corpus.add(f"joblib_{name}_{method}.joblib", lambda thing=thing: thing,
+                       lambda made, path, method=method: joblib.dump(made, path, compress=(method, 3)))
+        for protocol in (0, 1, 2, 3, 5):
+            corpus.add(f"joblib_{name}_p{protocol}.joblib", lambda thing=thing: thing,
+                       lambda made, path, protocol=protocol: joblib.dump(made, path, protocol=protocol))
+    raw = pickle.dumps({"a": list(range(3000)), "b": "text" * 50}, protocol=4)
+
+    def deflated(window: int) -> bytes:
+        packer = zlib.compressobj(6, zlib.DEFLATED, window)
+        return packer.compress(raw) + packer.flush()
+
+    packed: dict[str, Callable[[], bytes]] = {
+        **{f"zlib_{window}.pkl": lambda window=window: deflated(window) for window in (9, 11, 13, 15)},
+        "gzip_1.pkl.gz": lambda: gzip.compress(raw, 1), "bz2_1.pkl.bz2": lambda: bz2.compress(raw, 1),
+        "xz_0.pkl.xz": lambda: lzma.compress(raw, preset=0),
+        "xz_sha.pkl.xz": lambda: lzma.compress(raw, check=lzma.CHECK_SHA256),
+        "lzma_lc0.pkl.lzma": lambda: lzma.compress(raw, lzma.FORMAT_ALONE, filters=[
+            {"id": lzma.FILTER_LZMA1, "lc": 0, "lp": 2, "pb": 0, "dict_size": 1 << 16}]),
+        "gzip_twice.pkl.gz": lambda: gzip.compress(gzip.compress(raw)),
+        "gzip_members.pkl.gz": lambda: gzip.compress(raw[:100]) + gzip.compress(raw[100:]),
+    }
+    for name, make_bytes in packed.items():
+        corpus.add(f"packed_{name}", make_bytes, lambda made, path: path.write_bytes(made))
+
+
+def make_archives(corpus: Corpus) -> None:
+    """What people pack: repositories, several models, arrays."""
+    import io
+    import json
+    import tarfile
+    import zipfile
+
+    import numpy as np
+    import torch
+    from safetensors.torch import save as save_safetensors
+    state = {"w": torch.ones(2, 3)}
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    array = io.BytesIO()
+    np.save(array, np.arange(4.0))
+    config = json.dumps({"model_type": "bert", "architectures": ["BertModel"], "hidden_act": "gelu",
+                         "activation_function": "gelu_new"}).encode()
+    tokenizer = json.dumps({"tokenizer_class": "BertTokenizer", "model_max_length": 512, "chat_template":
+                            "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}{% endfor %}"}).encode()
+    members = {
+        "repository": {"r/config.json": config, "r/model.safetensors": save_safetensors(state),
+                       "r/tokenizer_config.json": tokenizer},
+        "checkpoints": {"a.pt": buffer.getvalue(), "b.pt": buffer.getvalue()},
+        "arrays": {"a.npy": array.getvalue(), "b/c.npy": array.getvalue()},
+        "yaml": {"config.yaml": b"lr: 0.1\nmodel:\n  _target_: torch.nn.Linear\n  in_features: 3\n",
+                 "w.safetensors": save_safetensors(state)},
+        "pickles": {"x.pkl": pickle.dumps({"a": 1}), "y/z.pickle": pickle.dumps([1, 2])},
+    }
+
+    def zipped(files: dict[str, bytes], method: int) -> bytes:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", method) as made:
+            for name, content in files.items():
+                made.writestr(name, content)
+        return out.getvalue()
+
+    def tarred(files: dict[str, bytes], mode: Any) -> bytes:
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode=mode) as made:
+            for name, content in files.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                made.addfile(info, io.BytesIO(content))
+        return out.getvalue()
+
+    for name, files in members.items():
+        for how, method in (("stored", zipfile.ZIP_STORED), ("deflated", zipfile.ZIP_DEFLATED)):
+            corpus.add(f"archive_{name}_{how}.zip", lambda f=files, m=method: zipped(f, m),
+                       lambda made, path: path.write_bytes(made))
+        for ending, mode in (("tar", "w"), ("tar.gz", "w:gz"), ("tar.xz", "w:xz")):
+            corpus.add(f"archive_{name}.{ending}", lambda f=files, m=mode: tarred(f, m),
+                       lambda made, path: path.write_bytes(made))
+
+
+def make_exported(corpus: Corpus) -> None:
+    """Programs of torch.export whose arguments are trees of several kinds."""
+    import collections
+
+    import torch
+
+    class Takes(torch.nn.Module):
+        def __init__(self, get: Callable[[Any], Any]) -> None:
+            super().__init__()
+            self.lin, self.get = torch.nn.Linear(3, 2), get
+
+        def forward(self, x: Any) -> Any:
+            return {"y": self.lin(self.get(x)), "z": [self.get(x) + 1]}
+
+    x = torch.ones(1, 3)
+    kinds: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+        "dict": ({"a": x, "b": x}, lambda v: v["a"] + v["b"]), "list": ([x, [x]], lambda v: v[0] + v[1][0]),
+        "ordered": (collections.OrderedDict(a=x), lambda v: v["a"]),
+        "default": (collections.defaultdict(list, a=x), lambda v: v["a"]),
+        "deque": (collections.deque([x]), lambda v: v[0]), "tuple": ((x, (x, 2)), lambda v: v[0] * v[1][1]),
+        "none": ((x, None), lambda v: v[0]),
+    }
+    for name, (value, get) in kinds.items():
+        def save(made: Any, path: pathlib.Path, value: Any = value) -> None:
+            torch.export.save(torch.export.export(made, (value,)), path)
+        corpus.add(f"export_{name}.pt2", lambda get=get: Takes(get), save)
+    corpus.add("export_dynamic.pt2", lambda: Takes(lambda v: v), lambda made, path: torch.export.save(
+        torch.export.export(made, (torch.ones(4, 3),), dynamic_shapes=({0: torch.export.Dim("n")},)), path))
+    for name, net in (("conv", torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU())),
+                      ("lstm", torch.nn.GRU(3, 4)), ("norm", torch.nn.LayerNorm(3))):
+        sizes = {"conv": (1, 1, 8, 8), "lstm": (2, 1, 3), "norm": (2, 3)}[name]
+        corpus.add(f"export_{name}.pt2", lambda net=net: net, lambda made, path, sizes=sizes: torch.export.save(
+            torch.export.export(made.eval(), (torch.ones(sizes),)), path))
+
+
+def make_boosters(corpus: Corpus) -> None:
+    """xgboost, lightgbm and skops, in each of their forms."""
+    import joblib
+    import numpy as np
+    rng = np.random.default_rng(0)
+    x, y = rng.random((40, 3)), rng.integers(0, 2, 40)
+    try:
+        import xgboost
+        model = xgboost.XGBClassifier(n_estimators=2, max_depth=2).fit(x, y)
+        corpus.add("xgboost.json", lambda: model, lambda made, path: made.save_model(path))
+        corpus.add("xgboost.ubj", lambda: model, lambda made, path: made.save_model(path))
+    except ImportError as error:
+        corpus.skipped.append(f"xgboost: {error}")
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression, SGDClassifier
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+    from sklearn.tree import DecisionTreeClassifier
+    estimators: dict[str, Any] = {
+        "logistic": LogisticRegression(), "forest": RandomForestClassifier(3), "tree": DecisionTreeClassifier(),
+        "pipeline": make_pipeline(StandardScaler(), SVC()), "neighbours": KNeighborsClassifier(3),
+        "descent": SGDClassifier(), "boosting": GradientBoostingClassifier(n_estimators=3),
+    }
+    for name, estimator in estimators.items():
+        estimator.fit(x, y)
+        corpus.add(f"boosters_{name}_zlib.joblib", lambda e=estimator: e,
+                   lambda made, path: joblib.dump(made, path, compress=3))
+        try:
+            from skops import io as skops_io
+            corpus.add(f"skops_{name}.skops", lambda e=estimator: e, lambda made, path: skops_io.dump(made, path))
+        except ImportError as error:
+            corpus.skipped.append(f"skops: {error}")
+
+
+def make_tensorflow(corpus: Corpus) -> None:
+    """SavedModels, TFLite files and graphs as tensorflow itself writes them; graphs as text."""
+    import keras
+    import tensorflow as tf
+    from keras import layers
+
+    class Module(tf.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = tf.Variable([[1.0, 2.0]])
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 1])])
+        def __call__(self, x: Any) -> Any:
+            return tf.nn.softmax(tf.matmul(x, self.w))
+
+    def lite(made: Any, path: pathlib.Path) -> None:
+        path.write_bytes(tf.lite.TFLiteConverter.from_keras_model(made).convert())
+    nets: dict[str, Callable[[], Any]] = {
+        "dense": lambda: keras.Sequential([keras.Input((4,)), layers.Dense(2, "relu"), layers.Softmax()]),
+        "conv": lambda: keras.Sequential([keras.Input((8, 8, 1)), layers.Conv2D(2, 3), layers.Flatten()]),
+        "embed": lambda: keras.Sequential([keras.Input((3,)), layers.Embedding(9, 2), layers.LSTM(2)]),
+    }
+    corpus.add("tensorflow_module", Module, lambda made, path: tf.saved_model.save(made, str(path)))
+    for name, make_net in nets.items():
+        corpus.add(f"tensorflow_{name}", make_net, lambda made, path: made.export(str(path), verbose=False))
+        corpus.add(f"tensorflow_{name}.tflite", make_net, lite)
+
+    def checkpoint(made: Any, path: pathlib.Path) -> None:
+        path.mkdir()
+        tf.train.Checkpoint(made=made).save(str(path / "ckpt"))
+    corpus.add("tensorflow_checkpoint", Module, checkpoint)
+
+
+def make_repositories(corpus: Corpus) -> None:
+    """Folders with the configs that libraries write, of keys that may name code."""
+    import json
+    configs: dict[str, dict[str, Any]] = {
+        "lora": {"adapter_config.json": {"peft_type": "LORA", "base_model_name_or_path": "x/y", "r": 8,
+                                         "megatron_config": None, "megatron_core": "megatron.core",
+                                         "auto_mapping": None, "target_modules": ["q_proj"]}},
+        "dense": {"modules.json": [{"idx": 0, "name": "0", "path": "2_Dense",
+                                    "type": "sentence_transformers.models.Dense"}]},
+        "gpt2": {"config.json": {"model_type": "gpt2", "activation_function": "gelu_new",
+                                 "_attn_implementation": "sdpa", "task_specific_params": {"text": {"max": 5}}}},
+        "attention": {"config.json": {"model_type": "x", "attn_implementation": {"text": "eager", "vision": "sdpa"}}},
+        "processor": {"processor_config.json": {"processor_class": "LlavaProcessor",
+                                                "image_processor": {"image_processor_type": "CLIPImageProcessor"}}},
+        "generation": {"generation_config.json": {"transformers_version": "5.0", "max_new_tokens": 5,
+                                                  "do_sample": True}},
+        "diffusers": {"model_index.json": {"_class_name": "StableDiffusionPipeline", "_diffusers_version": "0.30",
+                                           "unet": ["diffusers", "UNet2DConditionModel"],
+                                           "tokenizer": ["transformers", "CLIPTokenizer"]}},
+        "quantized": {"config.json": {"model_type": "llama", "quantization_config": {"quant_method": "gptq", "bits": 4,
+                                                                                     "model_file_base_name": "m"}}},
+        "image": {"preprocessor_config.json": {"image_processor_type": "ViTImageProcessor", "do_resize": True,
+                                               "do_normalize": True}},
+        "prompts": {"config.json": {"model_type": "x", "prompt_template": "{system}\n{prompt}", "prefix": "a: b"}},
+    }
+    for name, files in configs.items():
+        def save(made: dict[str, Any], path: pathlib.Path) -> None:
+            path.mkdir()
+            for file, content in made.items():
+                (path / file).write_text(json.dumps(content, indent=2))
+        corpus.add(f"repository_{name}", lambda files=files: files, save)
+    texts = {
+        "hydra.yaml": "defaults:\n  - _self_\nmodel:\n  _target_: torch.nn.Linear\n  in_features: ${size}\nsize: 3\n",
+        "trainer.yaml": "trainer:\n  max_epochs: 3\n  precision: 16-mixed\ndata:\n  path: runs/a.b/c.yaml\n",
+        "environment.yml": "name: x\nchannels: [conda-forge]\ndependencies:\n  - python=3.11\n  - pip:\n    - torch\n",
+        "requirements.txt": "torch>=2.0\nnumpy\n# a comment\ntransformers==4.40\n",
+        "template.jinja": "{%- for m in messages %}{{- m.role ~ ': ' ~ m.content }}{%- endfor %}",
+        "times.yaml": "start: 10:30\nratio: 16:9\nurl: http://example.org/x\nkey:value\n",
+    }
+    for file, content in texts.items():
+        corpus.add(file, lambda content=content: content, lambda made, path: path.write_text(made))
+
+
 def make(folder: pathlib.Path) -> None:
     corpus = Corpus(folder)
-    for part in (make_numpy, make_pandas, make_scipy, make_sklearn, make_torch, make_lightning, make_keras):
+    for part in (make_numpy, make_pandas, make_scipy, make_sklearn, make_torch, make_lightning, make_keras,
+                 make_packed, make_archives, make_exported, make_boosters, make_tensorflow, make_repositories):
         before = corpus.n
         try:
             part(corpus)

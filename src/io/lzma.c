@@ -288,6 +288,12 @@ static void unpack_chunks(decoder *d) {
     }
 }
 
+void pel_unlzma2(pel_ctx *ctx, pel_str packed, pel_sink *out) {
+    decoder *d = new_decoder(ctx, packed, out);
+    unpack_chunks(d);
+    out->end = d->next;
+}
+
 /* ---- xz ---- */
 
 static uint64_t take_varint(decoder *d) {

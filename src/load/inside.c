@@ -3,6 +3,7 @@
 #include "io/bytes.h"
 #include "io/gguf.h"
 #include "io/hdf5.h"
+#include "io/seven_zip.h"
 #include "io/tar.h"
 #include "io/unpack.h"
 #include "load/load.h"
@@ -11,6 +12,7 @@
 #define MAX_UNPACKED ((uint64_t)1 << 30)  /* what one that is packed as honest ones are may give */
 #define HONEST_RATIO 16                   /* weights don't pack well; what gives more is cut at MIN_UNPACKED */
 #define MAX_MEMBER ((uint64_t)16 << 20)   /* deflated members that are looked into without being asked for */
+#define MAX_LISTED 100                    /* members of an archive that is not unpacked */
 #define MAX_REST ((uint64_t)1 << 20)      /* of padding behind the end of a file */
 #define MAX_TOGETHER ((uint64_t)64 << 20) /* all of those */
 
@@ -379,9 +381,42 @@ static size_t other_packing(pel_str bytes) {
 
 bool pel_is_packed_otherwise(pel_str bytes) { return other_packing(bytes) < PEL_COUNT(other_packings); }
 
+typedef struct list_job {
+    pel_str bytes;
+    const pel_7z *list;
+} list_job;
+
+static void list_body(pel_ctx *ctx, void *arg) {
+    list_job *job = arg;
+    job->list = pel_7z_list(ctx, job->bytes);
+}
+
+/* What a 7z archive says that it holds. */
+static void list_members(pel_ctx *ctx, pel_loaded *out, pel_str bytes) {
+    list_job job = { bytes, NULL };
+    pel_err why;
+    if (!pel_attempt(ctx, list_body, &job, &why)) {
+        if (why.code == PEL_E_MEMORY) pel_throw(ctx, why.code, why.at, "%s", why.what);
+        pel_find(ctx, &out->findings, PEL_UNREAD, "archive", (pel_str){ "", 0 }, why.at,
+                 pel_format(ctx, "its members can't be listed: %s", why.what));
+        return;
+    }
+    for (uint32_t i = 0; i < job.list->names.n && i < MAX_LISTED; i++) {
+        pel_str name = job.list->names.at[i];
+        bool is_out = name.len && !pel_is_safe_path(name);
+        pel_find(ctx, &out->findings, is_out ? PEL_DANGER : PEL_UNREAD, is_out ? "path" : "archive", name, 0,
+                 is_out ? PEL_STR("the name leads out of the folder that the archive is unpacked in")
+                        : PEL_STR("a member that is not unpacked: what is in it is unknown"));
+    }
+    if (job.list->n > MAX_LISTED)
+        pel_find(ctx, &out->findings, PEL_UNREAD, "archive", (pel_str){ "", 0 }, 0,
+                 pel_format(ctx, "%llu more members", (unsigned long long)(job.list->n - MAX_LISTED)));
+}
+
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     const char *packing = other_packings[other_packing(bytes)].name;
     out->format = pel_format(ctx, "%s stream", packing);
+    if (pel_is_7z(bytes)) list_members(ctx, out, bytes);
     if (is_named_as_model(
             name_of_content(name))) /* by content it is none: the name is there to have it loaded, or passed over */
         pel_find(ctx, &out->findings, PEL_SUSPECT, "archive", (pel_str){ "", 0 }, 0,

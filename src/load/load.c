@@ -211,6 +211,17 @@ static bool is_graphdef(pel_ctx *ctx, const pel_input *input) {
            has_fields(ctx, input, PEL_WIRE_BYTES, 1, PEL_WIRE_BYTES, 1);
 }
 
+/* UBJSON, XGBoost's other form: an object whose first key has a length before it. */
+static bool is_ubjson(pel_str head) {
+    return head.len > 16 && head.ptr[0] == '{' && strchr("IlL", head.ptr[1]) && head.ptr[1] && !head.ptr[2];
+}
+
+_Noreturn static void load_ubjson(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    (void)name, (void)bytes;
+    out->format = PEL_STR("UBJSON");
+    pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "UBJSON, which is not read: XGBoost writes it, and has JSON as well");
+}
+
 /* In this order: those with a mark of their own first. */
 static const struct {
     /* By the first block (is_by_ranges: by other parts, too). */
@@ -227,6 +238,7 @@ static const struct {
     { .is_by_ranges = pel_is_safetensors, .load_ranges = pel_load_safetensors, .is_weak = true },
     { pel_is_tflite, pel_load_tflite },
     { pel_is_tfrecord, pel_load_events },
+    { is_ubjson, load_ubjson },
     { pel_is_json, pel_load_json, .is_weak = true },
     { pel_is_tar, load_tar },
     { pel_is_npy, .load_ranges = pel_load_npy },

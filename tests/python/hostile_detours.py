@@ -218,6 +218,32 @@ def python2() -> bytes:
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + RUN
 
 
+# ---- values whose code reads a file ----
+
+
+def zones() -> dict[str, Maker]:
+    """pandas takes a text of this kind for the path of a time zone's file."""
+    path, letters = "dateutil//etc/hostname", called(named("numpy", "dtype"), "U22", False, True)
+    letters += value((3, "<", None, None, None, 88, 4, 8)) + b"b"
+    raw = raw_bytes(path.encode())
+    made = {
+        "bytes": called(named("builtins", "str"), raw, "ascii"),
+        "utf7": called(named("builtins", "str"), raw_bytes(b"+AGQ-" + path[1:].encode()), "utf-7"),
+        "rot13": called(named("_codecs", "encode"), "qngrhgvy//rgp/ubfganzr", "rot13"),
+        "scalar": called(named("numpy._core.multiarray", "scalar"), letters, raw_bytes(path.encode("utf-32-le"))),
+        "keyword": named("builtins", "str") + value((raw,)) + value({"encoding": "ascii"}) + b"\x92",
+    }
+    dtype = called(named("builtins", "str"), raw_bytes(f"datetime64[ns, {path}]".encode()), "ascii")
+    return {
+        **{
+            f"zone_{k}.pkl": lambda t=t: pickled(called(named("pandas", "DatetimeTZDtype"), "ns", t))
+            for k, t in made.items()
+        },
+        "zone_of_series.pkl": lambda: pickled(called(named("pandas", "Series"), [1], None, dtype)),
+        "zone_of_index.pkl": lambda: pickled(called(named("pandas", "Index"), [1], dtype)),
+    }
+
+
 # ---- programs ----
 
 

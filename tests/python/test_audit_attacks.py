@@ -13,6 +13,7 @@ import struct
 import subprocess
 import tarfile
 import zipfile
+import zlib
 from typing import Any, Callable
 
 import pytest
@@ -215,7 +216,32 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "native.so": lambda: b"\x7fELF" + bytes(60),
 }
 
+def tree_of_arguments() -> bytes:
+    leaf = {"type": None, "context": None, "children_spec": []}
+    default = {"default_factory_module": "builtins", "default_factory_name": "list", "dict_context": [0, ["a"]]}
+    kinds = [{"type": "builtins.dict", "context": json.dumps(["a", "b"]), "children_spec": [leaf, leaf]},
+             {"type": "collections.defaultdict", "context": default, "children_spec": [leaf]}]
+    tuples = {"type": "builtins.tuple", "context": "null", "children_spec": kinds}
+    spec = json.dumps([1, {"type": "builtins.tuple", "context": "null", "children_spec": [tuples]}])
+    call = [{"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": spec, "out_spec": spec}}]
+    module = {"graph": {"inputs": [], "outputs": [], "nodes": []}, "module_call_graph": call}
+    return archive(("m/archive_format", "pt2"), ("m/models/model.json", json.dumps({"graph_module": module})))
+
+
+def zlib_of_window(bits: int) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, bits)
+    return packer.compress(b"\x80\x04}.") + packer.flush()
+
+
 HARMLESS: dict[str, Callable[[], bytes]] = {
+    "tree.pt2": tree_of_arguments,
+    "window.pkl": lambda: zlib_of_window(10),
+    "checkpoint": lambda: b'model_checkpoint_path: "ckpt-1"\nall_model_checkpoint_paths: "ckpt-1"\n',
+    "trees.json": lambda: b'{"learner":{"objective":{"name":"binary:logistic"}},"version":[3,2,0]}',
+    "repository.zip": lambda: archive(("r/config.json", '{"model_type": "bert", "activation_function": "gelu_new"}'),
+                                      ("r/model.safetensors", safetensors(b"{}"))),
+    "activation.json": lambda: json.dumps({"model_type": "x", "activation_function": "torch.nn.modules.Tanh"}).encode(),
+    "lora.json": lambda: json.dumps({"peft_type": "LORA", "megatron_core": "megatron.core"}).encode(),
     "fields.npy": lambda: array("[('a', '<f4'), ('b', '<i4', (2,))]", bytes(12)),
     "times.npy": lambda: array("'<M8[ns]'", bytes(8)),
     "texts.npy": lambda: array("'<U3'", bytes(12)),
@@ -259,6 +285,17 @@ def test_harmless_file(tmp_path: pathlib.Path, name: str) -> None:
     (tmp_path / name).write_bytes(HARMLESS[name]())
     worst, texts = verdict(tmp_path / name)
     assert worst == "harmless", texts
+
+
+@pytest.mark.parametrize("name, members", [
+    ("one_file", ["a.pkl"]), ("plain_header", ["q.pkl"]), ("copied", ["a.txt", "b/c.pt"]), ("encrypted", [])])
+def test_members_of_7z_are_listed(tmp_path: pathlib.Path, name: str, members: list[str]) -> None:
+    corpus = pathlib.Path(__file__).parents[2] / "fuzz" / "corpus" / "seven_zip"
+    made = subprocess.run([PROGRAM, "audit", "--json", str(corpus / name)], capture_output=True, text=True, timeout=60)
+    row = json.loads(made.stdout.splitlines()[0])
+    listed = [finding["member"] for finding in row["findings"] if finding["kind"] == "archive" and finding["member"]]
+    assert row["verdict"] == "unknown" and made.returncode == 2 and listed == members
+    assert members or "encrypted" in made.stdout
 
 
 def test_the_table_of_operators_is_that_of_torch() -> None:

@@ -583,7 +583,9 @@ bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, con
         /* tokenizers, processors, runs of the trainer, diffusers: data that their loaders know by key */
         "added_tokens", "pre_tokenizer", "model_max_length", "bos_token", "eos_token", "unk_token", "cls_token",
         "pad_token", "additional_special_tokens", "log_history", "_diffusers_version", "do_resize", "do_normalize",
-        "feature_size"
+        "feature_size",
+        /* XGBoost: trees and their parameters */
+        "learner"
     };
     repository r = { .ctx = ctx, .out = out };
     const pel_json_value *cells = cells_of(root), *map = pel_json_get(root, "auto_map");
@@ -762,6 +764,17 @@ static void read_path_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t
                             line.ptr));
 }
 
+/* "checkpoint" of TensorFlow: model_checkpoint_path: "ckpt-1", the files that are read if the folder is asked for. */
+static void read_checkpoint_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
+    const char *quote = line.len ? memchr(line.ptr, '"', line.len) : NULL;
+    pel_str path = quote ? pel_str_from(line, (size_t)(quote - line.ptr) + 1) : (pel_str){ "", 0 };
+    for (size_t i = 0; i < path.len; i++)
+        if (path.ptr[i] == '"') path.len = i;
+    if (quote && (!pel_is_safe_path(path) || memchr(line.ptr, '\\', line.len)))
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "path", (pel_str){ "", 0 }, at,
+                 pel_format(ctx, "the newest checkpoint lies outside of the folder: %.*s", PEL_FMT(path)));
+}
+
 bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     if (pel_ends_folded(name, ".pbtxt") || pel_ends_folded(name, ".prototxt")) pel_load_graph_text(ctx, out, bytes);
     bool is_path_file = pel_ends_folded(name, ".pth");
@@ -770,7 +783,14 @@ bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str by
     is_template = is_template || pel_str_starts(bytes, PEL_STR("{%")) || pel_str_starts(bytes, PEL_STR("{{")) ||
                   pel_str_starts(bytes, PEL_STR("{#"));
     bool is_mlflow = pel_str_is(base_name(name), "MLmodel");
-    if ((!is_path_file && !is_template && !is_mlflow) || !pel_is_utf8(bytes)) return false;
+    bool is_state = pel_str_is(base_name(name), "checkpoint") && pel_str_starts(bytes, PEL_STR("model_checkpoint_path:"));
+    if ((!is_path_file && !is_template && !is_mlflow && !is_state) || !pel_is_utf8(bytes)) return false;
+    if (is_state) {
+        out->format = PEL_STR("TensorFlow checkpoint state");
+        each_line(ctx, out, bytes, read_checkpoint_line);
+        without_weights(ctx, out, name);
+        return true;
+    }
     out->format = is_template ? PEL_STR("template") : is_mlflow ? PEL_STR("YAML config") : PEL_STR("Python path file");
     if (is_template)
         pel_audit_template(ctx, &out->findings, (pel_str){ "", 0 }, bytes, 0);

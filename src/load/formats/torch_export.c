@@ -152,6 +152,7 @@ typedef struct spec {
     program *p;
     pel_str text;
     uint64_t at; /* of the text in the program */
+    int texts;   /* in how many other texts it lies */
 } spec;
 
 static void say_import(program *p, uint64_t at, pel_str module, pel_str name) {
@@ -161,47 +162,49 @@ static void say_import(program *p, uint64_t at, pel_str module, pel_str name) {
              pel_format(p->ctx, "a tree of arguments imports %.*s.%.*s", PEL_FMT(module), PEL_FMT(name)));
 }
 
-static void judge_spec(program *p, pel_str text, uint64_t at, int depth);
+static void judge_spec(const spec *s);
 
 /* torch imports the factory of a defaultdict, and the class of an enumeration: {"__enum__": true, "fqn":
  * "module:Class", ...}. A context may be JSON in a text of its own. */
-static void judge_spec_value(program *p, const pel_json_value *value, uint64_t at, int depth) {
+static void judge_spec_value(const spec *s, const pel_json_value *value, int depth) {
     if (depth > MAX_LEVELS)
-        pel_throw(p->ctx, PEL_E_TOO_DEEP, at, "torch.export: a tree nests deeper than %d", MAX_LEVELS);
+        pel_throw(s->p->ctx, PEL_E_TOO_DEEP, s->at, "torch.export: a tree nests deeper than %d", MAX_LEVELS);
     pel_str factory = pel_json_text(pel_json_get(value, "default_factory_module")),
             name = pel_json_text(pel_json_get(value, "default_factory_name"));
     if (factory.len && !(pel_str_is(factory, "builtins") && pel_is_plain_name(factory, name)))
-        say_import(p, at, factory, name);
+        say_import(s->p, s->at, factory, name);
     pel_str fqn = pel_json_get(value, "__enum__") ? pel_json_text(pel_json_get(value, "fqn")) : (pel_str){ "", 0 };
     if (fqn.len) {
         const char *colon = memchr(fqn.ptr, ':', fqn.len);
         pel_str module = colon ? pel_str_cut(fqn, 0, (size_t)(colon - fqn.ptr)) : fqn;
         pel_str class = pel_str_from(fqn, module.len + (colon ? 1 : 0));
-        if (!pel_effects_of(module, class).is_enum) say_import(p, at, module, class);
+        if (!pel_effects_of(module, class).is_enum) say_import(s->p, s->at, module, class);
     }
     bool is_object = value->kind == PEL_J_OBJECT;
     for (uint32_t i = 0; (is_object || value->kind == PEL_J_ARRAY) && i < value->items.n; i += is_object ? 2 : 1) {
         const pel_json_value *item = value->items.at[is_object ? i + 1 : i];
-        if (item->kind == PEL_J_STR && item->text.len > 1 && strchr("[{\"", item->text.ptr[0]))
-            judge_spec(p, item->text, at, depth + 1);
-        judge_spec_value(p, item, at, depth + 1);
+        bool is_context = is_object && pel_str_is(value->items.at[i]->text, "context");
+        if (is_context && item->kind == PEL_J_STR) {
+            spec inner = { s->p, item->text, s->at, s->texts + 1 };
+            judge_spec(&inner);
+        }
+        judge_spec_value(s, item, depth + 1);
     }
 }
 
 static void read_spec(pel_ctx *ctx, void *arg) {
-    spec *s = arg;
-    const pel_json_value *root = pel_json_read(ctx, s->text, 0);
-    s->text.len = 0; /* it could be read */
-    judge_spec_value(s->p, root, s->at, 0);
+    const spec *s = arg;
+    judge_spec_value(s, pel_json_read(ctx, s->text, 0), 0);
 }
 
-static void judge_spec(program *p, pel_str text, uint64_t at, int depth) {
-    spec s = { p, text, at };
+/* What is no JSON torch refuses, before it imports anything of it. */
+static void judge_spec(const spec *s) {
     pel_err why;
-    if (!text.len) return;
-    if (depth <= MAX_TEXTS && pel_attempt(p->ctx, read_spec, &s, &why)) return;
-    if (depth <= MAX_TEXTS && why.code == PEL_E_MEMORY) pel_throw(p->ctx, why.code, at, "%s", why.what);
-    pel_find(p->ctx, &p->out->findings, PEL_SUSPECT, "unread-code", (pel_str){ "", 0 }, at,
+    spec job = *s;
+    bool is_read = !s->text.len || (s->texts <= MAX_TEXTS && pel_attempt(s->p->ctx, read_spec, &job, &why));
+    if (is_read) return;
+    if (s->texts <= MAX_TEXTS && why.code == PEL_E_MEMORY) pel_throw(s->p->ctx, why.code, s->at, "%s", why.what);
+    pel_find(s->p->ctx, &s->p->out->findings, PEL_SUSPECT, "unread-code", (pel_str){ "", 0 }, s->at,
              PEL_STR("a tree of arguments that can't be read: torch imports what it names"));
 }
 
@@ -234,7 +237,7 @@ static void judge_program(program *p, const pel_json_value *value, int depth) {
                     pel_find(p->ctx, &p->out->findings, PEL_DANGER, "calls", (pel_str){ "", 0 }, item->at,
                              PEL_STR("the name of a size is an expression that is evaluated"));
         if ((pel_str_is(key, "in_spec") || pel_str_is(key, "out_spec")) && item->kind == PEL_J_STR)
-            judge_spec(p, item->text, item->at, 0);
+            judge_spec(&(spec){ p, item->text, item->at, 0 });
         judge_program(p, item, depth + 1);
     }
 }
