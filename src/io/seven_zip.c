@@ -13,7 +13,22 @@
 #define MAX_CODERS 32                 /* of one folder */
 #define MAX_COUNT ((uint64_t)1 << 24) /* streams, folders, files */
 
-enum { END, HEADER, PROPERTIES, MORE_STREAMS, STREAMS, FILES, PACKS, FOLDERS, PARTS, SIZES, SUMS, FOLDER, UNPACKED, COUNTS };
+enum {
+    END,
+    HEADER,
+    PROPERTIES,
+    MORE_STREAMS,
+    STREAMS,
+    FILES,
+    PACKS,
+    FOLDERS,
+    PARTS,
+    SIZES,
+    SUMS,
+    FOLDER,
+    UNPACKED,
+    COUNTS
+};
 enum { NAMES = 0x11, PACKED_HEADER = 0x17 };
 
 /* How the first packed stream is packed: all that a packed header has. */
@@ -204,7 +219,8 @@ static void read_header(reader *r, pel_7z *list) {
 static pel_str unpack_header(reader *r, pel_str bytes, const packed *header) {
     enum { COPY = 0, LZMA2 = 0x21, LZMA = 0x030101, AES = 0x06F10701 };
     uint64_t at;
-    if (header->method == AES) pel_throw(r->ctx, PEL_E_UNSUPPORTED, r->next, "7z: the list of its members is encrypted");
+    if (header->method == AES)
+        pel_throw(r->ctx, PEL_E_UNSUPPORTED, r->next, "7z: the list of its members is encrypted");
     if (__builtin_add_overflow(header->at, START, &at) || !pel_within(bytes, at, header->size) ||
         header->unpacked > MAX_LIST)
         fail(r, "the packed header lies outside");

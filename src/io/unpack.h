@@ -28,9 +28,9 @@ void pel_sink_put(pel_sink *sink, pel_str bytes, uint64_t where);
  * unpacks has run everything before he learns that they are wrong. */
 void pel_bunzip2(pel_ctx *ctx, pel_str packed, pel_sink *out);
 void pel_unxz(pel_ctx *ctx, pel_str packed, pel_sink *out);
-void pel_unlzma(pel_ctx *ctx, pel_str packed, pel_sink *out); /* the format before xz, "lzma alone" */
+void pel_unlzma(pel_ctx *ctx, pel_str packed, pel_sink *out);  /* the format before xz, "lzma alone" */
 void pel_unlzma2(pel_ctx *ctx, pel_str packed, pel_sink *out); /* its chunks alone, as archives have them */
-void pel_unlz4(pel_ctx *ctx, pel_str packed, pel_sink *out);  /* frames */
+void pel_unlz4(pel_ctx *ctx, pel_str packed, pel_sink *out);   /* frames */
 
 /* "gzip", "zlib", "bzip2", "xz", "lzma", "lz4", by the first bytes; NULL: none of these. */
 const char *pel_packing(pel_str bytes);

@@ -775,6 +775,7 @@ static void read_checkpoint_line(pel_ctx *ctx, pel_loaded *out, pel_str line, ui
                  pel_format(ctx, "the newest checkpoint lies outside of the folder: %.*s", PEL_FMT(path)));
 }
 
+/* Texts that only their names tell: what is read of each decides what it may do. */
 bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     if (pel_ends_folded(name, ".pbtxt") || pel_ends_folded(name, ".prototxt")) pel_load_graph_text(ctx, out, bytes);
     bool is_path_file = pel_ends_folded(name, ".pth");
@@ -783,7 +784,8 @@ bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str by
     is_template = is_template || pel_str_starts(bytes, PEL_STR("{%")) || pel_str_starts(bytes, PEL_STR("{{")) ||
                   pel_str_starts(bytes, PEL_STR("{#"));
     bool is_mlflow = pel_str_is(base_name(name), "MLmodel");
-    bool is_state = pel_str_is(base_name(name), "checkpoint") && pel_str_starts(bytes, PEL_STR("model_checkpoint_path:"));
+    bool is_state =
+        pel_str_is(base_name(name), "checkpoint") && pel_str_starts(bytes, PEL_STR("model_checkpoint_path:"));
     if ((!is_path_file && !is_template && !is_mlflow && !is_state) || !pel_is_utf8(bytes)) return false;
     if (is_state) {
         out->format = PEL_STR("TensorFlow checkpoint state");
