@@ -11,7 +11,9 @@ void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input 
     for (uint32_t i = 0; i < file->pairs.n; i++) {
         const pel_gguf_pair *pair = &file->pairs.at[i];
         if (pel_str_is(pair->key, "general.architecture")) root->class = pair->text;
-        if (pair->text.len && pel_is_template(pair->text)) /* by whatever key a program may ask for */
+        bool is_list = pair->kind == PEL_GGUF_ARRAY; /* a vocabulary may have the marks of templates, too */
+        bool may_be = pair->kind == PEL_GGUF_TEXT || (is_list && pel_str_find(pair->key, PEL_STR("template")));
+        if (may_be && pel_is_template(pair->text)) /* by whatever key a program may ask for */
             pel_audit_template(ctx, &out->findings, pair->key, pair->text, pair->text_at);
         if (pair->kind == PEL_GGUF_NUMBER)
             pel_build_argument(&builder, root, pair->key, pel_const_int(ctx, pair->number));
