@@ -2,7 +2,8 @@
 
     python3 tools/setup_env.py            what every target needs
     python3 tools/setup_env.py --torch    PyTorch too, if the environment has none
-    python3 tools/setup_env.py --zoo      and the libraries whose models the zoo has, if there is a zoo
+    python3 tools/setup_env.py --zoo      and the libraries whose models the zoo has, if there is a zoo; and what surveys
+                                          work with: clusters, tables, an object store for the tests
 
 Run by the Makefile. Packages of the Python that runs this are visible inside, behind those of .venv: where it has
 torch, that torch is used, and none is installed.
@@ -26,6 +27,8 @@ KNOWN_TORCH = ("2.15.0", "2.13.0")  # newest first; docs/versions.md says what w
 # With torch in the same command, so that none of them brings another one.
 ZOO = ["torch==2.13.0", "torchvision==0.28.0", "timm==1.0.30", "transformers==5.22.2", "einops",
        "safetensors", "numpy>=1.24"]
+
+SURVEY = ["ray", "distributed", "pyarrow", "duckdb", "requests", "huggingface_hub", "s3fs", "moto[server]"]
 
 
 def say(text: str) -> None:
@@ -137,6 +140,9 @@ def main() -> int:
     if ("--zoo" in sys.argv and has_zoo() and not has("torchvision", "timm", "transformers", "einops")
         and not install(*ZOO)):
         say("the zoo's libraries could not be installed: its models are skipped")
+    if ("--zoo" in sys.argv and not has("ray", "distributed", "pyarrow", "duckdb", "moto", "s3fs")
+        and not install(*SURVEY)):
+        say("Ray, Dask, Arrow and an object store could not be installed: the tests that need them are skipped")
     return 0
 
 

@@ -212,6 +212,40 @@ def test_ray_replaces_workers_that_die(tmp_path):
     assert {row["verdict"] for row in rows} == {"harmless"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["ray", "dask"])
+def test_a_cluster_gives_the_same_rows_for_two_thousand_models(tmp_path, engine):
+    library = pytest.importorskip({"ray": "ray", "dask": "distributed"}[engine], reason=f"{engine} is not installed")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for i in range(2000):
+        safetensors(folder / f"{i}.safetensors", 1 + i % 7, 4096, f"part{i % 3}")
+    (folder / "7.safetensors").write_bytes(torch_archive(b"\x80\x02" + CALL))
+    survey(folder, output=tmp_path / "local.jsonl")
+    try:
+        survey(folder, output=tmp_path / "far.jsonl", engine=engine, processes=2, workers=4)
+    finally:
+        if engine == "ray":
+            library.shutdown()
+    local, far = ({row["uri"]: {**row, "seconds": 0} for row in rows_of(tmp_path / name)}
+                  for name in ("local.jsonl", "far.jsonl"))
+    assert len(far) == 2000 and local == far and sum(row["verdict"] == "dangerous" for row in far.values()) == 1
+
+
+def test_the_queries_of_the_docs(models, tmp_path, monkeypatch):
+    """docs/scale.md: copies and fine-tunes are found together, and what is not harmless is listed."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    monkeypatch.chdir(tmp_path)
+    survey(models, output=tmp_path / "models.parquet")
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    families, unsafe = text.partition("```sql\n")[2].partition("```")[0].split(";")[:2]
+    found = [set(map(os.path.basename, row[-1])) for row in duckdb.sql(families).fetchall() if row[0]]
+    assert not any("bad.pt" in group for group in found) and all(len(group) > 1 for group in found)
+    listed = {os.path.basename(row[0]) for row in duckdb.sql(unsafe).fetchall()}
+    assert listed == {"bad.pt", "broken.pt", "notes.txt"}
+
+
 def test_dask(models, tmp_path):
     pytest.importorskip("distributed", reason="dask's distributed is not installed")
     survey(models, output=tmp_path / "local.jsonl")
