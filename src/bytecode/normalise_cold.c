@@ -73,15 +73,53 @@ static uint32_t end_of_statement(const pel_norm *n, uint32_t guard, uint32_t lim
     return ended ? limit : PEL_NONE;
 }
 
+/* By place: the `async for` that goes on there when it comes to its end, which is by an exception; or PEL_NONE. */
+static uint32_t *async_loops(const pel_norm *n) {
+    uint32_t *head = pel_alloc_raw(n->ctx, ((size_t)n->ins.n + 1) * sizeof *head);
+    memset(head, 0xff, ((size_t)n->ins.n + 1) * sizeof *head);
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        const pel_ins *ins = &n->ins.at[i];
+        if (is_main(n, i) && ins->op == PEL_I_FOR && ins->flag) head[pel_norm_skip(n, ins->target)] = i;
+    }
+    return head;
+}
+
+/* After a loop, whose last jump back is before the limit; PEL_NONE if it has none. */
+static uint32_t end_of_loop(const pel_norm *n, uint32_t head, uint32_t limit) {
+    uint32_t last = PEL_NONE;
+    for (uint32_t k = head; k < limit; k++)
+        if (is_main(n, k) && n->ins.at[k].target != PEL_NONE && pel_norm_skip(n, n->ins.at[k].target) == head) last = k;
+    return last == PEL_NONE || !pel_ends(&n->ins.at[last]) ? PEL_NONE : last + 1;
+}
+
+static bool begins_path(const pel_norm *n, uint32_t i) {
+    uint32_t before = pel_norm_prev(n, i);
+    return before == PEL_NONE || !is_main(n, before) || pel_ends(&n->ins.at[before]);
+}
+
+/* Where code begins that was moved: at the first handler, or at the end of an `async for` that is not after its loop.
+ */
+static uint32_t first_moved(const pel_norm *n, const uint32_t *loops) {
+    uint32_t limit = pel_norm_first_handler(n);
+    for (uint32_t i = 0; i < limit; i++) {
+        if (loops[i] == PEL_NONE || loops[i] > i || !is_main(n, i) || !begins_path(n, i)) continue;
+        uint32_t place = end_of_loop(n, loops[i], i);
+        if (place != PEL_NONE && pel_norm_skip(n, place) != i) return i;
+    }
+    return limit;
+}
+
 /* Gives each instruction that was moved its place in *put_at: before which one it stood, PEL_NONE if it stays. */
-static void find_places(pel_norm *n, uint32_t cold, uint32_t *put_at) {
+static void find_places(pel_norm *n, uint32_t cold, const uint32_t *loops, uint32_t *put_at) {
     const uint32_t *from = entered_from(n);
     uint32_t place = PEL_NONE;
     for (uint32_t i = cold; i < n->ins.n; i++) {
         if (!is_main(n, i)) continue;
-        uint32_t before = pel_norm_prev(n, i);
-        bool begins = before == PEL_NONE || !is_main(n, before) || pel_ends(&n->ins.at[before]);
-        if (begins && from[i] != PEL_NONE)
+        bool begins = begins_path(n, i);
+        uint32_t after_loop = begins && loops[i] < cold ? end_of_loop(n, loops[i], cold) : PEL_NONE;
+        if (after_loop != PEL_NONE)
+            place = after_loop;
+        else if (begins && from[i] != PEL_NONE)
             place = end_of_statement(n, from[i], cold, n->plainly ? 0 : n->ins.at[i].line);
         put_at[i] = place;
     }
@@ -137,13 +175,14 @@ static void find_lost(const pel_norm *n, uint32_t *put_at) {
 
 pel_norm_path pel_norm_main_path(pel_norm *n) {
     pel_norm_path path = { 0 };
-    uint32_t cold = pel_norm_moves_cold(n) ? pel_norm_first_handler(n) : n->ins.n;
+    const uint32_t *loops = async_loops(n);
+    uint32_t cold = pel_norm_moves_cold(n) ? first_moved(n, loops) : n->ins.n;
     size_t size = ((size_t)n->ins.n + 1) * sizeof(uint32_t);
     uint32_t *put_at = pel_alloc_raw(n->ctx, size), *first_at = pel_alloc_raw(n->ctx, size);
     uint32_t *next = pel_alloc_raw(n->ctx, size); /* of those that go to the same place */
     memset(put_at, 0xff, size);
     memset(first_at, 0xff, size);
-    find_places(n, cold, put_at);
+    find_places(n, cold, loops, put_at);
     if (pel_norm_copies_exits(n) && !n->plainly) find_lost(n, put_at);
     for (uint32_t i = n->ins.n; i-- > 0;) {
         if (put_at[i] == PEL_NONE) continue;

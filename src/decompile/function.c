@@ -188,30 +188,45 @@ static bool read_as_states(pel_lift *l, reading *job, pel_err *why) {
     return pel_attempt(l->ctx, read_states, job, why);
 }
 
+/* The ways to read the same code. The first whose statements pass the check is taken, so those that follow more of what
+ * the compiler left behind come first. */
+typedef struct approach {
+    bool plainly;      /* without what nothing reaches and without lines: in rewritten code they lead astray */
+    bool repeats_ends; /* an end of a path that no statement leads to is written where it is jumped to, too */
+    bool nests_loops;  /* two loops may begin at the same place: the inner one ends where several ways come back */
+} approach;
+
+static const approach approaches[] = {
+    { false, false, false }, /* what a compiler laid out */
+    { true, false, false },  { false, true, false }, { true, true, false }, { false, false, true },
+    { true, false, true },   { false, true, true },  { true, true, true },
+};
+
+static bool read_by(pel_lift *l, reading *job, const approach *how, pel_err *why) {
+    job->l = lift_for(l->outer, l->code);
+    job->l->class_name = l->class_name;
+    job->l->plainly = how->plainly;
+    job->l->repeats_ends = how->repeats_ends;
+    job->l->nests_loops = how->nests_loops;
+    return pel_attempt(l->ctx, read_checked, job, why);
+}
+
 /* The statements of a def or a class; whatever goes wrong stays inside it. */
 static pel_nodes read_body(pel_lift *l) {
     reading job = { .l = l };
     pel_err why = { 0 };
     bool as_states = l->result->as_states && read_as_states(l, &job, &why);
     if (as_states) return marked_states(l, &(pel_err){ .what = "as asked for" }, job.body);
-    job.l = lift_for(l->outer, l->code);
-    job.l->class_name = l->class_name;
     pel_str no = l->result->as_states ? pel_format(l->ctx, "pellucid: no states: %s", why.what) : PEL_STR("");
-    if (pel_attempt(l->ctx, read_checked, &job, &why)) {
-        if (no.len) pel_nodes_push(l->ctx, &job.body, pel_make_comment(l->ctx, no));
-        return job.body;
-    }
-    bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
-    if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
-    /* hints that the compiler left may have been more confusing than helpful; ends of paths may be written twice */
-    for (int way = 1; way < 8; way++) {
-        job.l = lift_for(l->outer, l->code);
-        job.l->class_name = l->class_name;
-        job.l->plainly = way & 1;
-        job.l->repeats_ends = way & 2;
-        job.l->nests_loops = way & 4;
-        pel_err ignored;
-        if (pel_attempt(l->ctx, read_checked, &job, &ignored)) return job.body;
+    for (size_t i = 0; i < PEL_COUNT(approaches); i++) {
+        pel_err failed = { 0 };
+        if (read_by(l, &job, &approaches[i], &failed)) {
+            if (no.len) pel_nodes_push(l->ctx, &job.body, pel_make_comment(l->ctx, no));
+            return job.body;
+        }
+        if (i == 0) why = failed;                                              /* what the mark says */
+        bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
+        if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
     }
     pel_err no_states;
     if (read_as_states(l, &job, &no_states)) return marked_states(l, &why, job.body);

@@ -563,6 +563,14 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     return t.next;
 }
 
+/* Whether all in [from, to) is a copy of what follows, up to its jump, and nothing else leads into it. */
+static bool is_copied_run(const pel_lift *l, uint32_t from, uint32_t to) {
+    if (to == PEL_NONE || to <= from || !reads_straight(l, from, to) || l->c->at[to - 1].op != PEL_I_JUMP) return false;
+    for (uint32_t i = from; i < to; i++)
+        if (l->c->at[i].is_target) return false;
+    return true;
+}
+
 uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     const pel_ins *ins = &l->c->at[at];
     uint32_t g = at + 1 < l->c->n ? l->c->at[at + 1].cover : PEL_NONE;
@@ -591,8 +599,8 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
             pel_read_tail(l, r, s, next, &body.out);
             next += l->c->at[next].op == PEL_I_JUMP ? 1 : 2;
             go_on = guard->exit;
-        } else if (same && guard->exit == next + 1 && l->c->at[next].op == PEL_I_JUMP && !l->c->at[next].is_target) {
-            next++; /* the end of the block and what is swallowed jump on, each by itself */
+        } else if (same && is_copied_run(l, next, guard->exit)) {
+            next = guard->exit; /* what the end of the block and what is swallowed go on with, each by itself */
         }
     } else
         go_on = guard->exit;

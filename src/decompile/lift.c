@@ -629,7 +629,11 @@ static void build_unpack(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at)
         return;
     }
     pel_nodes elts = { 0 };
-    for (uint32_t i = 0; i < parts.n; i++) add_part(l, &elts, parts.at[i], true, at);
+    bool was_display = false; /* arguments that follow each other are one tuple: another one was written as such */
+    for (uint32_t i = 0; i < parts.n; i++) {
+        was_display = !(was_display && ins->op == PEL_I_BUILD_CALL_UNPACK) && parts.at[i]->kind == PEL_Tuple;
+        add_part(l, &elts, parts.at[i], was_display, at);
+    }
     pel_push_expr(l, s, at, display(l, ins->sub, elts, at));
 }
 
@@ -822,9 +826,19 @@ static bool made_by(const pel_lift *l, const stack *s, pel_iop op) {
 }
 
 /* f(*args, **keywords) */
+/* Whether plain arguments and keywords would have been passed as such: only very many of them go by a tuple and a dict.
+ */
+static bool fits_plain_call(const pel_node *list, const pel_node *dict) {
+    if (list->kind != PEL_Tuple || dict->kind != PEL_Dict) return false;
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
+        if (!dict->Dict.keys.at[i]) return false; /* {**a} */
+    return list->Tuple.elts.n + 2 * dict->Dict.keys.n <= 30;
+}
+
 static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_nodes keywords = { 0 }, args = { 0 };
-    bool has_keywords = ins->arg;
+    pel_node *given = NULL;
+    bool has_keywords = ins->arg, has_pairs = made_by(l, s, PEL_I_BUILD_CONST_KEYS) || made_by(l, s, PEL_I_BUILD);
     if (has_keywords && s->n && s->at[s->n - 1].kind == IT_NULL) { /* an empty place that was swapped to the top */
         s->n--;
         has_keywords = false;
@@ -832,13 +846,15 @@ static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     if (has_keywords) {
         /* f(**{**a, b: c}): where an instruction of its own joins arguments, other dicts are written as such */
         bool is_dict = made_by(l, s, PEL_I_BUILD_UNPACK);
-        pel_node *given = pel_pop_expr(l, s, at);
+        given = pel_pop_expr(l, s, at);
         keywords = is_dict ? pel_nodes_one(l->ctx, pel_make_keyword(l->ctx, NULL, given)) : keywords_of(l, given);
     }
     /* f(*(a, *b)), likewise; and without keywords the compiler makes no tuple or list that nobody wrote */
     bool is_plain = made_by(l, s, PEL_I_BUILD) || made_by(l, s, PEL_I_CONST);
     bool whole = made_by(l, s, PEL_I_BUILD_UNPACK) || (is_plain && !has_keywords && !pel_is_juggled(l->c));
     pel_node *list = pel_pop_expr(l, s, at);
+    if (given && has_pairs && is_plain && !pel_is_juggled(l->c) && fits_plain_call(list, given)) /* f(a, **{"b": c}) */
+        keywords = pel_nodes_one(l->ctx, pel_make_keyword(l->ctx, NULL, given));
     bool is_list = list->kind == PEL_List && list->parens == 0 && l->c->at[at].sub == 1;
     if (!whole && (list->kind == PEL_Tuple || is_list)) {
         pel_nodes elts = list->kind == PEL_Tuple ? list->Tuple.elts : list->List.elts;

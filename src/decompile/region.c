@@ -45,6 +45,8 @@ bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b) {
     a = pel_resolve(l, a);
     b = pel_resolve(l, b);
     for (int steps = 0; steps < 12; steps++, a++, b++) {
+        if (a < l->c->n && l->c->at[a].op == PEL_I_JUMP) a = pel_resolve(l, a);
+        if (b < l->c->n && l->c->at[b].op == PEL_I_JUMP) b = pel_resolve(l, b);
         if (a == b) return true;
         if (a >= l->c->n || b >= l->c->n) return false;
         const pel_ins *x = &l->c->at[a], *y = &l->c->at[b];
