@@ -84,6 +84,7 @@ static const cli_option options[] = {
     { 0, "prove", NULL, "compare the ATen calls of both forwards for all sizes, too", NULL },
     { 0, "device", "meta", "of a model too large to run: without values, compared by its ATen calls", NULL },
     { 0, "config", NULL, "build it in other sizes, too: those that can change become fields of a Config", NULL },
+    { 0, "also", "SPEC", "with --config: another model that the file must be, too", NULL },
     { 0, "init", NULL, "build it again, and write how its parameters get their first values", NULL },
     { 0, "shapes", "none|few|all", "shapes in comments, as every run showed them (default none)", "none few all" },
     { 0, "origins", "none|line", "line: above each class and function, the file and line that it is from",
@@ -121,6 +122,8 @@ const cli_command cli_cmd_skeleton = {
              "the model's constructor). Sizes that follow such a number are written as cfg.NAME; Model()\n"
              "is still the model of SPEC. A field is kept only if the original and the skeleton,\n"
              "both built in other sizes, are bit-equal; the header lists these sizes. All others stay numbers.\n"
+             "--also SPEC names another model of the same class: the header says with which Config the file\n"
+             "is bit-equal to that one, or why it is not (exit 3).\n"
              "\n"
              "--call records methods other than forward, as encode_image(2x3x32x32): the file has these\n"
              "methods, and each of them is compared. An input is a tensor as for --input, or a literal:\n"

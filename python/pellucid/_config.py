@@ -9,14 +9,17 @@ that fails is a number again.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
+import sys
 import time
+import types
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _inputs
-from ._config_fields import Family, family_of
+from ._config_fields import Family, family_of, flat
 from ._config_fit import Number
 from ._config_join import Build, Joined, join, resized
 from ._contract import MARK, with_contract
@@ -46,6 +49,8 @@ class Outcome:
     alone: dict[str, Number] = field(default_factory=dict)
     equal: list[Changes] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
+    also: dict[str, Changes] = field(default_factory=dict)  # models that it is, too, with these fields changed
+    not_also: dict[str, str] = field(default_factory=dict)  # that it is not, with the reason
     builds: int = 0
     one_mode: str = ""  # in which alone sizes were compared, where the original does not run in the other
     seconds: float = 0.0
@@ -53,15 +58,22 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         return {"fields": self.fields, "alone": self.alone, "equal": self.equal, "constant": self.dropped,
+                **({"also": self.also, "not also": self.not_also} if self.also or self.not_also else {}),
                 "builds": self.builds, "mode": self.one_mode or "both", "seconds": round(self.seconds, 2)}
 
     def in_words(self) -> str:
+        others = "".join(f"; NOT {name} ({why})" for name, why in self.not_also.items())
         if not self.fields:
-            return "Config: none; " + (_first_reasons(self.dropped) or "the model has no sizes that can change")
+            why = _first_reasons(self.dropped) or "the model has no sizes that can change"
+            return f"Config: none; {why}{others}"
         text = ", ".join(f"{name}={value!r}" for name, value in self.alone.items())
         said = f"Config: bit-equal to the original built with one other size each ({text})"
         for changes in self.equal:
             said += "; with " + ", ".join(f"{name}={value!r}" for name, value in changes.items()) + " together"
+        for name, changes in self.also.items():
+            fields = ", ".join(f"{field}={value!r}" for field, value in changes.items())
+            said += f"; to {name}, with Config({fields})"
+        said += others
         if self.one_mode:
             said += f"; in {self.one_mode} mode alone"
         return said + "; other sizes were not compared"
@@ -76,9 +88,11 @@ UNREAD = "nothing depends on it"
 
 
 def with_config(made: Skeleton, subject: Subject, again: Callable[[], Subject],
-                progress: Callable[[str], None] = lambda text: None) -> Outcome:
-    """Gives the skeleton a Config, as far as the evidence goes; `again` makes the subject once more."""
+                progress: Callable[[str], None] = lambda text: None, others: Sequence[Subject] = ()) -> Outcome:
+    """Gives the skeleton a Config, as far as the evidence goes; `again` makes the subject once more. others: models of
+    the same class that it should be, too."""
     work = Fitting(made, subject, progress)
+    work.others = others
     start = time.perf_counter()
     try:
         work.run(again)
@@ -122,6 +136,7 @@ class Fitting:
         self.outcome = Outcome()
         self.end = time.process_time() + BUDGET
         self.base_text: str | None = None
+        self.others: Sequence[Subject] = ()
         self.verified = False  # whether texts are made with the retreats that verification leads to
 
     def run(self, again: Callable[[], Subject]) -> None:
@@ -142,11 +157,13 @@ class Fitting:
             if not guilty:
                 self.outcome.fields = dict(joined.fields)
                 self.outcome.dump = joined.dump()
+                self._judge_others(joined)
                 break
             self.outcome.dropped.update(guilty)
             joined = self._join()
         self.outcome.dropped.update({k: v for k, v in joined.dropped.items() if k not in self.outcome.dropped})
         if not self.outcome.fields:
+            self.outcome.not_also = {other.origin: "there is no Config" for other in self.others}
             self.outcome.alone, self.outcome.equal = {}, []
             self.outcome.dropped.update({k: "no configuration was equal" for k in joined.fields})
 
@@ -255,11 +272,11 @@ class Fitting:
         self.originals: dict[str, tuple[Changes, Subject, Inputs]] = {}
         with _quiet():
             shot = snapshot(self.family.build({}).model)
-        tried = 0
+        tried, read = 0, read_later(self.subject.model)
         for name, value in base_values.items():
             for step in steps(value):
                 moves = self._moves(name, step, shot)
-                if moves is False:
+                if moves is False and name.partition("[")[0] not in read:
                     self.outcome.dropped[name] = UNREAD
                 if moves is not None:
                     break
@@ -362,6 +379,27 @@ class Fitting:
             self.outcome.equal.append(found[0])
         return {}
 
+    def _changes_of(self, other: Subject) -> Changes:
+        """The fields in which it differs, as far as its arguments say."""
+        values = dict(flat(other.arguments))
+        return {name: values[name] for name, value in self.family.fields.items()
+                if name in values and values[name] != value}
+
+    def _judge_others(self, joined: Joined) -> None:
+        for other in self.others:
+            changes = self._changes_of(other)
+            lost = [name for name in changes if name not in joined.fields]
+            why = f"{lost[0]} can't change" if lost else ""
+            if not why:
+                with _quiet():
+                    inputs = next((i for i in self._inputs(other, changes) if _runs(other.model, i)), None)
+                why = "it takes no inputs that were tried" if inputs is None else self._differs(
+                    joined, changes, other, inputs)
+            if why:
+                self.outcome.not_also[other.origin] = why
+            else:
+                self.outcome.also[other.origin] = changes
+
     def _culprit(self, joined: Joined, changes: Changes, why: str) -> dict[str, str]:
         """The field that makes the difference when the fields are changed one after the other, found by halves."""
         names = list(changes)
@@ -451,6 +489,24 @@ def _inputs_resized(inputs: Inputs, sizes: Mapping[Number, Number]) -> Inputs | 
     args, kwargs = tuple(map(other, inputs[0])), {k: other(v) for k, v in inputs[1].items()}
     changed = any(a is not b for a, b in zip((*args, *kwargs.values()), (*inputs[0], *inputs[1].values())))
     return (args, kwargs) if changed else None
+
+
+def read_later(model: Any) -> set[str]:
+    """Names of attributes that code beside the constructors reads: self.config.n_head in forward shows in nothing that
+    a constructor made."""
+    names: set[str] = set()
+    todo: list[Any] = []
+    files = {kind.__module__ for part in model.modules() for kind in type(part).__mro__
+             if kind.__module__.partition(".")[0] not in ("torch", "builtins")}
+    for value in (v for file in files if file in sys.modules for v in vars(sys.modules[file]).values()):
+        todo += vars(value).values() if isinstance(value, type) and value.__module__ in files else [value]
+    codes = [f.__code__ for f in map(inspect.unwrap, filter(callable, todo)) if isinstance(f, types.FunctionType)
+             and f.__module__ in files and f.__name__ != "__init__"]
+    while codes:
+        code = codes.pop()
+        names |= set(code.co_names)
+        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return names
 
 
 def snapshot(model: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import inspect
 import sys
 import types
@@ -100,6 +101,76 @@ def _of_constructor(again: Callable[[], Subject]) -> Family | None:
         return Subject(model, subject.args, subject.kwargs, guess=subject.guess)
 
     return Family(dict(flat(arguments)), make, arguments)
+
+
+# ---- of a model in hand ----
+
+def subject_of(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Subject | None:
+    """The model with a way to build it again, from what it keeps of its constructor's arguments: of a configuration
+    object, or each by its name. None: no way gives a model with the same tensors."""
+    wanted = _shapes_of(model)
+    for arguments, build in _ways(model):
+        def rebuild(changes: dict[str, Any], build: Callable[[dict[str, Any]], Any] = build) -> Subject:
+            return Subject(build(unshared(changes)).train(model.training), args, kwargs)
+
+        try:
+            if _shapes_of(rebuild({}).model) == wanted:
+                return Subject(model, args, kwargs, arguments=arguments, rebuild=rebuild)
+        except Exception:  # that was not how it was made
+            continue
+    return None
+
+
+def _shapes_of(model: Any) -> dict[str, tuple[int, ...]]:
+    return {k: tuple(v.shape) for k, v in model.state_dict().items() if hasattr(v, "shape")}
+
+
+def _ways(model: Any) -> Iterator[tuple[dict[str, Any], Callable[[dict[str, Any]], Any]]]:
+    """What may have been given to the constructor, and what builds a model with some of it changed."""
+    kind = type(model)
+    parameters = list(inspect.signature(inspect.unwrap(kind.__init__)).parameters.values())[1:]
+    held = {p.name: vars(model)[p.name] for p in parameters if p.name in vars(model)}
+    missing = [p for p in parameters if p.name not in held and p.default is p.empty and p.kind not in (
+        p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if missing:
+        return
+    for name, config in held.items():
+        if not _is_configuration(config):
+            continue
+        rest = {key: value for key, value in held.items() if key != name}
+        for arguments, make in _configurations(config):
+            yield arguments, functools.partial(_with_configuration, kind, name, rest, make)
+    if held and not any(_is_configuration(value) for value in held.values()):
+        yield held, functools.partial(_with_arguments, kind, held)
+
+
+def _with_configuration(kind: type, name: str, rest: dict[str, Any], make: Callable[[dict[str, Any]], Any],
+                        changes: dict[str, Any]) -> Any:
+    return kind(**{name: make(changes), **rest})
+
+
+def _with_arguments(kind: type, given: dict[str, Any], changes: dict[str, Any]) -> Any:
+    return kind(**{**given, **changes})
+
+
+def _configurations(config: Any) -> Iterator[tuple[dict[str, Any], Callable[[dict[str, Any]], Any]]]:
+    """What a configuration object may have been given. What it computes where it is left out is tried without first:
+    kept, it would no longer follow what it is computed of."""
+    kind = type(config)
+    if dataclasses.is_dataclass(config):
+        defaults = {f.name: f.default for f in dataclasses.fields(config) if f.init}
+    elif kind.__init__ is object.__init__:
+        defaults = {}
+    else:
+        defaults = {p.name: p.default for p in list(inspect.signature(kind.__init__).parameters.values())[1:]
+                    if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    values = {name: getattr(config, name) for name in defaults if hasattr(config, name)}
+    computed = {name for name, default in defaults.items() if default is None}
+    for left_out in (computed, set()) if defaults else ():
+        given = {name: value for name, value in values.items() if name not in left_out}
+        yield given, functools.partial(_with_arguments, kind, given)
+    plain = {name: value for name, value in vars(config).items() if name.isidentifier()}
+    yield plain, lambda changes: _configuration(config, changes)
 
 
 def unshared(value: Any) -> Any:

@@ -82,6 +82,9 @@ def make_parser() -> Parser:
                          help="meta: without values, of a model too large to run; compared by its calls of ATen")
     command.add_argument("--config", action="store_true",
                          help="build the model in other sizes, too: those that can change become fields of a Config")
+    command.add_argument("--also", action="append", default=[], metavar="SPEC",
+                         help="with --config: another model of this class that the file must be, too; may be given "
+                              "several times")
     command.add_argument("--init", action="store_true",
                          help="build the model again and write its parameters' first values as a function")
     command.add_argument("--shapes", choices=("none", "few", "all"), default="none",
@@ -198,7 +201,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
     if options.script:
         if options.device:
             raise SpecError("a script runs its model with values: leave out --device meta", usage=True)
-        if options.config or options.dump or options.init:
+        if options.config or options.also or options.dump or options.init:
             option = "--init" if options.init else "--config"
             raise SpecError(f"{option} builds the model again, and only a SPEC says how", usage=True)
         return run_script(options)
@@ -213,7 +216,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         subject = load_subject(options, with_inputs=True)
         made = make_skeleton(options, subject, [] if options.given_only else None, progress)
         give_values(options, subject, made, progress)
-        dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
+        dump = give_config(options, subject, made, progress) if options.config or options.also or options.dump else ""
         give_init(options, made, progress)
         made.add_shapes(options.shapes)
         made.add_origins(options.origins)
@@ -324,9 +327,26 @@ def give_config(options: argparse.Namespace, subject: Any, made: Any, progress: 
                         "--module, --leaf and --call", usage=True)
     if not made.report.good:
         return "the skeleton differs from the model"
-    outcome = with_config(made, subject, lambda: load_subject(options, with_inputs=True), progress)
+    others = [_other_subject(spec, options, subject) for spec in options.also]
+    outcome = with_config(made, subject, lambda: load_subject(options, with_inputs=True), progress, others)
     print(f"pellucid: {outcome.in_words()}", file=sys.stderr)
     return outcome.dump or "\n".join(f"no field {name}: {why}" for name, why in outcome.dropped.items())
+
+
+def _other_subject(spec: str, options: argparse.Namespace, subject: Any) -> Any:
+    """A model of --also, with the arguments that it was made with."""
+    from . import _specs
+    from ._config_fields import family_of
+    options = argparse.Namespace(**{**vars(options), "spec": spec})
+    other = load_subject(options, with_inputs=True)
+    if type(other.model) is not type(subject.model):
+        raise _specs.SpecError(f"--also {spec}: its class is {type(other.model).__name__}, not "
+                               f"{type(subject.model).__name__}")
+    family = family_of(other, lambda: load_subject(options, with_inputs=True))
+    if family is None:
+        raise _specs.SpecError(f"--also {spec}: it is not known what it was built with")
+    other.arguments = family.whole
+    return other
 
 
 def give_init(options: argparse.Namespace, made: Any, progress: Any) -> None:
@@ -371,6 +391,8 @@ def write_skeleton(options: argparse.Namespace, subject: Any, made: Any) -> tupl
         print("pellucid: the skeleton differs from the model" +
               ("" if options.anyway else "; nothing was written (--no-strict writes it)"), file=sys.stderr)
         return FOUND, said
+    if report.config is not None and report.config.get("not also"):
+        return INCOMPLETE, said
     return FINE if report.complete or options.no_verify else INCOMPLETE, said
 
 

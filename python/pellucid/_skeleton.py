@@ -71,6 +71,30 @@ class Skeleton(Result):
         if level != "none":
             self.source = with_origins(self.source, Origins(self.report.synthesis))
 
+    def add_config(self, args: Any = (), kwargs: dict[str, Any] | None = None, *, also: Sequence[Any] = (),
+                   progress: Callable[[str], None] = lambda text: None) -> None:
+        """Sizes become fields of a Config where the model can be built again in other sizes and both are bit-equal
+        then. `also`: further models of its class. What came of it is in the header and in `report.config`."""
+        from ._config import with_config
+        from ._config_fields import subject_of
+        if not self.report.good:
+            return
+        inputs = given(self.model, args, kwargs)
+        subject = subject_of(self.model, *inputs)
+        if subject is None:
+            self.report.remarks.append("no Config: the model can't be built again from what it keeps of its arguments")
+            if also:
+                raise SkeletonError(self.report.remarks[-1], self)
+            return
+        others = []
+        for number, other in enumerate(also, 1):
+            found = subject_of(other, *inputs)
+            if found is None or type(other) is not type(self.model):
+                raise SkeletonError(f"model {number} of also is not of the same class, or can't be built again", self)
+            found.origin = f"model {number}"
+            others.append(found)
+        with_config(self, subject, lambda: subject, progress, others)
+
     def add_init(self, build: Callable[[], torch.nn.Module]) -> str:
         """Writes `init_weights(model)`: the calls that give the author's parameters their first values. `build` makes
         the model anew; it is watched. Gives what came of it, as the header says it."""
@@ -138,7 +162,8 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type | str] = (),
              strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
              verified: bool | str | None = None, prove: bool = False, device: str | None = None,
-             shapes: str = "none", origins: str = "none", methods: Any = None) -> Skeleton:
+             shapes: str = "none", origins: str = "none", methods: Any = None, config: bool = False,
+             also: Sequence[Any] = ()) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
     Args:
@@ -163,6 +188,9 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
         methods: {name: inputs, or a list of inputs}: methods to record instead of `forward`, or beside it where
             args or kwargs are given; inputs are as in `more`. Other data, batch sizes, lengths and the other mode
             are tried for the first inputs of each
+        config: build the model again in other sizes, from the configuration object or the arguments that it keeps, and
+            write the sizes that can change as a Config. Each is compared; see `report.config`
+        also: models of the same class that the file must be, too, with another Config (config=True)
         progress: by default one line on a terminal or in a notebook; False for none, or a callable that takes
             each step
     """
@@ -185,6 +213,8 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
         if prove and made.report.good:
             shown("comparing the calls of torch for all sizes")
             made.prove()
+        if config or also:
+            made.add_config(*given(model, args, kwargs), also=also, progress=shown)
         made.add_shapes(shapes)
         made.add_origins(origins)
         shown.close(closing_line(made, verified))

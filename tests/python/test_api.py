@@ -38,7 +38,6 @@ ELSEWHERE = {("skeleton", "output"), ("skeleton", "map"), ("skeleton", "init"), 
              ("verify", "against"),  # the model itself
              ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain"),
              ("scan", "sarif"),
-             ("skeleton", "config"),  # builds the model of a specification again, which a live model does not have
              ("sketch", "package"),  # of a script
              # of a script; in Python a program records its own calls: pellucid.record
              *(("skeleton", option) for option in ("list", "pick", "calls", "stop"))}

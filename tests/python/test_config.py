@@ -410,3 +410,88 @@ if __name__ == "__main__":
             after = rest.find("\n=== ")
             text = head + before + joined_text(case.input) + (rest[after:] if after >= 0 else "")
         path.write_text(text, encoding="utf-8")
+
+
+# ---- models in hand ----
+
+class Sizes:
+    """A configuration object of the simplest kind; what is left out is computed."""
+
+    def __init__(self, width=16, heads=2, layers=2, inner=None, classes=5):
+        self.width, self.heads, self.layers, self.classes = width, heads, layers, classes
+        self.inner = 2 * width if inner is None else inner
+
+
+class Mixer(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.norm = torch.nn.LayerNorm(config.width)
+        self.up = torch.nn.Linear(config.width, config.inner)
+        self.down = torch.nn.Linear(config.inner, config.width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        x = self.norm(x).view(b, t, self.config.heads, c // self.config.heads).softmax(-1).view(b, t, c)
+        return self.down(self.up(x).relu())
+
+
+class Kept(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.embed = torch.nn.Embedding(11, config.width)
+        self.layers = torch.nn.ModuleList([Mixer(config) for _ in range(config.layers)])
+        self.head = torch.nn.Linear(config.width, config.classes)
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for layer in self.layers:
+            x = x + layer(x)
+        return self.head(x)
+
+
+class ByName(torch.nn.Module):
+    def __init__(self, width, depth=2):
+        super().__init__()
+        self.width, self.depth = width, depth
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(width, width) for _ in range(depth)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return x
+
+
+IDS = torch.randint(0, 11, (2, 6))
+
+
+@pytest.mark.slow
+def test_a_model_in_hand_is_built_again_from_its_configuration() -> None:
+    """What the configuration computes of another field (inner) follows it, and is no field."""
+    other = Kept(Sizes(width=24, heads=3, layers=3)).eval()
+    wider = Kept(Sizes(inner=40)).eval()
+    made = skeleton(Kept(Sizes()).eval(), IDS, config=True, also=[other, wider], progress=False)
+    found = made.report.config
+    assert set(found["fields"]) == {"width", "heads", "layers", "classes"} and len(found["equal"]) == 2
+    assert found["also"] == {"model 1": {"width": 24, "heads": 3, "layers": 3}}
+    assert "model 2" in found["not also"] and "NOT model 2" in " ".join(made.source.split())
+    space = vars(_check.load_source(made.source, "made_in_hand", "<made>"))
+    ours = space["Kept"](space["Config"](width=24, heads=3, layers=3)).eval()
+    ours.load_state_dict(other.state_dict())
+    assert torch.equal(ours(IDS), other(IDS))
+
+
+@pytest.mark.slow
+def test_a_model_in_hand_is_built_again_from_its_arguments() -> None:
+    made = skeleton(ByName(12).eval(), torch.randn(2, 12), config=True, progress=False)
+    assert made.report.config["fields"] == {"width": 12, "depth": 2}
+
+
+def test_a_model_that_keeps_nothing_has_no_config() -> None:
+    from pellucid._config_fields import subject_of
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3))
+    assert subject_of(model, (torch.randn(1, 3),), {}) is None
+    changed = Kept(Sizes())
+    changed.head = torch.nn.Linear(16, 9)  # after it was built
+    assert subject_of(changed, (IDS,), {}) is None
