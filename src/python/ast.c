@@ -240,6 +240,12 @@ pel_node *pel_make_comment(pel_ctx *ctx, pel_str text) {
 
 /* ---- treating all nodes alike ---- */
 
+pel_nodes *pel_block_at(pel_node *node, uint32_t i) {
+    for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
+        if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT && !i--) return pel_field_at(node, field, pel_nodes);
+    return NULL;
+}
+
 void pel_each_child(pel_node *node, pel_visit *visit, void *arg) {
     for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++) {
         if (field->type == PEL_FIELD_ONE || field->type == PEL_FIELD_OPT) {

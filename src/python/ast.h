@@ -206,6 +206,8 @@ bool pel_is_identifier(pel_str name); /* and no keyword */
  * slot is where the child hangs: visit may put another node there. */
 typedef void pel_visit(void *arg, pel_node **slot);
 void pel_each_child(pel_node *node, pel_visit *visit, void *arg);
+/* The blocks of statements that a statement has: its body, what stands behind else. NULL: not so many. */
+pel_nodes *pel_block_at(pel_node *node, uint32_t i);
 
 /* Hangs `by` in the place of every Name of that name below slot, whatever it does there. */
 void pel_replace_name(pel_node **slot, pel_name name, pel_node *by);

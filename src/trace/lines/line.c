@@ -176,14 +176,20 @@ static pel_node *plain_text(pel_straight *x, const pel_id *values) {
     return type ? type : pel_value_expression(x->ctx, x->w->s->program, values[0]);
 }
 
-static pel_node *number_text(pel_straight *x, const pel_id *values) {
-    int64_t *wanted = pel_new_array(x->ctx, x->n_lanes, int64_t);
+int64_t *pel_straight_numbers(const pel_straight *x, const pel_id *values) {
+    int64_t *out = pel_new_array(x->ctx, x->n_lanes, int64_t);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         const pel_value *value = pel_straight_at(x, values[i]);
         if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_INT || value->constant->integer.digits.len)
             return NULL;
-        wanted[i] = value->constant->integer.small;
+        out[i] = value->constant->integer.small;
     }
+    return out;
+}
+
+static pel_node *number_text(pel_straight *x, const pel_id *values) {
+    int64_t *wanted = pel_straight_numbers(x, values);
+    if (!wanted) return NULL;
     pel_node *text = pel_straight_number(x, wanted);
     if (text) return text;
     for (uint32_t i = 0; i < x->n_lanes; i++) { /* x[-n:] */

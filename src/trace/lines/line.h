@@ -71,10 +71,11 @@ pel_id *pel_straight_items(pel_straight *x, const pel_id *values, uint32_t item)
 void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values);
 /* What a step of the line gave. */
 void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values);
-pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values);  /* NULL if it has no name */
-pel_node *pel_straight_module(pel_straight *x, const pel_id *modules); /* the same */
-pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted); /* by example; the same */
-pel_node *pel_straight_setting(pel_straight *x, const pel_id *values); /* what differs by instance; the same */
+pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values);       /* NULL if it has no name */
+pel_node *pel_straight_module(pel_straight *x, const pel_id *modules);      /* the same */
+int64_t *pel_straight_numbers(const pel_straight *x, const pel_id *values); /* whole ones of all lanes, or NULL */
+pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted);      /* by example; the same */
+pel_node *pel_straight_setting(pel_straight *x, const pel_id *values);      /* what differs by instance; the same */
 
 bool pel_straight_is_given(const pel_straight *x, pel_name name); /* what the call was given, or a step, has it */
 

@@ -13,18 +13,6 @@ static bool same_text(const pel_straight *x, const pel_id *values, pel_str *out)
     return true;
 }
 
-/* Whole numbers of all lanes; NULL: they are none. */
-static const int64_t *numbers(pel_straight *x, const pel_id *values) {
-    int64_t *out = pel_new_array(x->ctx, x->n_lanes, int64_t);
-    for (uint32_t i = 0; i < x->n_lanes; i++) {
-        const pel_value *value = pel_straight_at(x, values[i]);
-        if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_INT || value->constant->integer.digits.len)
-            return NULL;
-        out[i] = value->constant->integer.small;
-    }
-    return out;
-}
-
 /* The shapes of the tensors, or of lists of them, which are stacked. */
 static bool take_tensor(pel_straight *x, pel_node *name, const pel_id *values, pel_straight_pattern *call) {
     const int64_t **shapes = pel_new_array(x->ctx, x->n_lanes, const int64_t *);
@@ -68,7 +56,7 @@ static pel_node *parameter(pel_straight *x, pel_straight_args *args, uint32_t k)
 /* A length that is no matter of data, and the same in all lanes, is a number. */
 static bool take_axis(pel_straight *x, pel_straight_args *args, uint32_t k, pel_straight_axis *out) {
     const pel_val *val = args->at[k];
-    *out = (pel_straight_axis){ .name = args->names[k], .values = numbers(x, val->at) };
+    *out = (pel_straight_axis){ .name = args->names[k], .values = pel_straight_numbers(x, val->at) };
     if (!out->values) return false;
     bool fixed = pel_is_constant(val->taint) && pel_straight_same(x, val->at);
     out->length = fixed ? pel_make_int(x->ctx, out->values[0]) : parameter(x, args, k);
@@ -134,7 +122,7 @@ bool pel_straight_module_of_pattern(pel_straight *x, const pel_id *results) {
             items[i] = own->items[k + 1];
         }
         const pel_value *key = pel_straight_at(x, first->items[k]);
-        const int64_t *lengths = numbers(x, items);
+        const int64_t *lengths = pel_straight_numbers(x, items);
         if (!is_text(key) || !lengths || !pel_straight_same(x, items)) return false;
         axes[call.n_axes++] = (pel_straight_axis){ pel_intern_str(x->ctx, key->constant->text),
                                                    pel_make_int(x->ctx, lengths[0]), lengths };

@@ -258,17 +258,22 @@ static void dump_activation(pel_buf *out, const pel_log *log, pel_id id) {
     }
 }
 
+/* "(a, b, ", to be followed by the keyword arguments. */
+static void put_arguments(pel_buf *out, const pel_log *log, const pel_id *args, uint32_t n, uint32_t n_kwargs) {
+    pel_put_c(out, "(");
+    for (uint32_t i = 0; i < n; i++) {
+        if (i) pel_put_c(out, ", ");
+        put_value(out, log, args[i], 1);
+    }
+    if (n && n_kwargs) pel_put_c(out, ", ");
+}
+
 static void dump_events(pel_buf *out, const pel_log *log) {
     for (pel_id id = 1; id < log->events.n; id++) {
         const pel_event *row = &log->events.at[id];
         pel_putf(out, "event %u in %u after %u: ", id, row->activation, row->record);
         put_value(out, log, row->function, 1);
-        pel_put_c(out, "(");
-        for (uint32_t i = 0; i < row->n_args; i++) {
-            if (i) pel_put_c(out, ", ");
-            put_value(out, log, row->args[i], 1);
-        }
-        if (row->n_args && row->n_kwargs) pel_put_c(out, ", ");
+        put_arguments(out, log, row->args, row->n_args, row->n_kwargs);
         put_attributes(out, log, row->kwargs, row->n_kwargs);
         pel_put_c(out, ") = ");
         put_value(out, log, row->result, 1);
@@ -283,12 +288,7 @@ static void dump_runs(pel_buf *out, const pel_log *log) {
         pel_putf(out, "run %u \"%.*s\"%s%s activation %u: ", id, PEL_FMT(row->label), row->training ? " training" : "",
                  row->grad_enabled ? " grad" : "", row->activation);
         put_module(out, log, row->root);
-        pel_put_c(out, "(");
-        for (uint32_t i = 0; i < row->n_args; i++) {
-            if (i) pel_put_c(out, ", ");
-            put_value(out, log, row->args[i], 1);
-        }
-        if (row->n_args && row->n_kwargs) pel_put_c(out, ", ");
+        put_arguments(out, log, row->args, row->n_args, row->n_kwargs);
         put_attributes(out, log, row->kwargs, row->n_kwargs);
         pel_put_c(out, ") = ");
         put_value(out, log, row->result, 1);

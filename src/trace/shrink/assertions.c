@@ -187,10 +187,9 @@ static void decide_assertions(deciding *d, pel_nodes *body, bool *changed) {
             *changed = true;
             continue;
         }
-        if (node->kind != PEL_FunctionDef)
-            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
-                    decide_assertions(d, pel_field_at(node, field, pel_nodes), changed);
+        pel_nodes *block;
+        for (uint32_t k = 0; node->kind != PEL_FunctionDef && (block = pel_block_at(node, k)); k++)
+            decide_assertions(d, block, changed);
         pel_nodes_push(ctx, &kept, node);
     }
     if (!kept.n && body->n) pel_nodes_push(ctx, &kept, pel_node_new(ctx, PEL_Pass));

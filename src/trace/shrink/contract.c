@@ -335,10 +335,10 @@ static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_to
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
-        for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-            if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT && node->kind != PEL_FunctionDef &&
-                node->kind != PEL_Try && node->kind != PEL_ClassDef)
-                contract_body(c, pel_field_at(node, field, pel_nodes), indent + 1, false);
+        bool has_scope = node->kind == PEL_FunctionDef || node->kind == PEL_Try || node->kind == PEL_ClassDef;
+        pel_nodes *block;
+        for (uint32_t k = 0; !has_scope && (block = pel_block_at(node, k)); k++)
+            contract_body(c, block, indent + 1, false);
         while (kept.n) {
             body->at[i] = node;
             const step s = { *body, i, indent, is_top };

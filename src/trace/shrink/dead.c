@@ -485,10 +485,9 @@ static void drop_filling(filling *f, pel_nodes *body) {
             f->sw->changed = true;
             continue;
         }
-        if (node->kind != PEL_FunctionDef)
-            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
-                    drop_filling(f, pel_field_at(node, field, pel_nodes));
+        pel_nodes *block;
+        for (uint32_t k = 0; node->kind != PEL_FunctionDef && (block = pel_block_at(node, k)); k++)
+            drop_filling(f, block);
         pel_nodes_push(f->sw->ctx, &kept, node);
     }
     *body = kept;

@@ -149,10 +149,9 @@ static void splice_body(splicer *sp, pel_nodes *body) {
             splice_into(sp, &kept, link);
             continue;
         }
-        if (node->kind != PEL_FunctionDef)
-            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
-                    splice_body(sp, pel_field_at(node, field, pel_nodes));
+        pel_nodes *block;
+        for (uint32_t k = 0; node->kind != PEL_FunctionDef && (block = pel_block_at(node, k)); k++)
+            splice_body(sp, block);
         pel_nodes_push(sp->s->ctx, &kept, node);
     }
     *body = kept;

@@ -112,8 +112,8 @@ static bool hands_on(const tidying *t, const pel_node *node, const pel_node *nex
 }
 
 static void tidy_blocks(const tidying *t, pel_node *node) {
-    for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-        if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) tidy_body(t, pel_field_at(node, field, pel_nodes));
+    pel_nodes *block;
+    for (uint32_t k = 0; (block = pel_block_at(node, k)); k++) tidy_body(t, block);
 }
 
 bool pel_returns_it(const pel_node *assign, const pel_node *next) {

@@ -256,10 +256,9 @@ static void rewrite_returns(const insertion *in, pel_nodes *body) {
             put_behind(in, node->Return.value ? node->Return.value : pel_make_none(in->s->ctx), &made);
             continue;
         }
-        if (node->kind != PEL_FunctionDef)
-            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
-                    rewrite_returns(in, pel_field_at(node, field, pel_nodes));
+        pel_nodes *block;
+        for (uint32_t k = 0; node->kind != PEL_FunctionDef && (block = pel_block_at(node, k)); k++)
+            rewrite_returns(in, block);
         pel_nodes_push(in->s->ctx, &made, node);
     }
     *body = made;
