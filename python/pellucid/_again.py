@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Callable
 from ._contract import read_contract
 from ._given import given
 from ._refusals import SkeletonError, readable
+from ._skeleton import Skeleton
 from ._verdict import Check, Report
 from ._verify import verify as referee
-from ._workshop import workshop_for
+from ._workshop import Workshop, workshop_for
 
 if TYPE_CHECKING:
     import torch
@@ -68,6 +69,8 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
         report.checks = found + report.checks + devices
         report.runs = [row["about"] for rows in work.sequences for row in rows if "about" in row]
         report.level = work.level or ("full" if work.full else "default")
+        if contract is not None and contract.get("proof"):
+            _prove_again(work, source, root)
     if contract is not None:
         report.checks += broken_claims(contract, report)
     else:
@@ -96,15 +99,39 @@ def _last_class(source: str) -> str:
     return names[-1]
 
 
+def _prove_again(work: Workshop, source: str, root: str) -> None:
+    work.progress("comparing the calls of torch for all sizes")
+    made = Skeleton(source, root, None, work.report, model=work.model)
+    made.given = [call.inputs for call in (*work.recorded[:1], *([work.single] if work.single else []))]
+    made.varied = {label: work.varied(label) for label in ("other batch", "other length")}
+    made.prove()
+
+
+# What a file may say beside its runs and its proof, and that is not made again here.
+NOT_AGAIN = {"config": "sizes that can be changed", "reduced": "a small model that was compared by values"}
+
+
 def broken_claims(contract: dict[str, Any], report: Report) -> list[Check]:
-    """Runs that the file says were equal and that were not, or that could not be made again."""
+    """Runs that the file says were equal and that were not, and what was not compared again: of that nothing is
+    known."""
     statuses = {c.name: c.status for c in report.checks}
     claims = [run for run in contract.get("runs", ()) if run.get("status") == "passed" and not run.get("failed")]
-    broken = []
+    broken, left = [], [words for key, words in NOT_AGAIN.items() if contract.get(key)]
     for run in claims:
         status = statuses.get(run["name"], "skipped")
         if status in ("failed", "refused"):
             broken.append(Check("claims", "failed", f"{run['name']}: the file says that it was equal", silent=True))
         elif status not in ("passed", "differs"):
-            report.remarks.append(f"{run['name']}: the file says that it was equal; it was not run again")
-    return broken or [Check("claims", "passed", f"{len(claims)} runs that the file names")]
+            left.append(run["name"])
+    if proof := contract.get("proof"):
+        found = report.proof
+        if found is None or found.kind != "proved":
+            broken.append(Check("claims", "failed", "the file says that it is proved, and it is not", silent=(
+                found is not None and found.kind == "wrong")))
+        elif list(found.evidence) != proof:
+            broken.append(Check("claims", "failed",
+                                f"proved is something else than the file says: {found.evidence[0]}"))
+    if left:
+        broken.append(Check("claims", "failed", f"not compared again: {', '.join(left)}"[:300]))
+    said = f"{len(claims)} runs that the file names" + ", and its proof" * bool(proof)
+    return broken or [Check("claims", "passed", said)]

@@ -87,6 +87,7 @@ def contract(report: Report) -> dict[str, Any]:
         "failed": {c.name: c.detail for c in report.failures},
         "not_compared": _not_compared(report),
         **({"methods": report.methods} if report.methods else {}),
+        **({"proof": list(proof.evidence)} if (proof := report.proof) is not None and proof.kind == "proved" else {}),
         **({"config": report.config} if report.config is not None else {}),
         **({"reduced": report.reduced["changes"]} if report.reduced is not None else {}),
     }

@@ -419,7 +419,8 @@ def claimed(one: Trace, other: Trace, terms: Terms, wanted: set[Dimension]) -> C
     if fixed:
         text += f" ({'; '.join(fixed)})"
     if one.questions:
-        text += f", where {one.questions} tests of the data come out as recorded"
+        text += (", where one test of the data comes out as recorded" if one.questions == 1
+                 else f", where {one.questions} tests of the data come out as recorded")
     if one.has_layouts and letters:
         text += ", convolutions laid out as recorded"
     return Claim(text, tuple(sizes), tuple(conditions))

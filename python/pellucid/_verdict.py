@@ -91,7 +91,7 @@ RULES = {rule.name: rule for rule in (
     Rule("build", "nothing", "always", REFUSE, REFUSE),
     Rule("load", "nothing: strict", "always", REFUSE, REFUSE),
     Rule("train()", "nothing: train() and eval() of its own can be called", "always", REFUSE, REFUSE),
-    Rule("claims", "nothing: what the file's contract says (pellucid verify)", "always", REFUSE, REFUSE),
+    Rule("claims", "nothing: what the file's contract says (pellucid verify)", "always", REFUSE, NAME),
     Rule("order", "nothing: order of the state_dict's keys", "always", NAME, NAME),
     Rule("ties", "nothing: parameters that are one tensor", "always", NAME, NAME),
     Rule("requires_grad", "nothing: flags of the parameters", "always", NAME, NAME),

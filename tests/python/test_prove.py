@@ -60,7 +60,7 @@ def test_the_same_for_all_sizes() -> None:
     assert text.startswith("same ATen calls in eval, for every input 0 of [a, b, 8] with a >= 2, b >= 2"), text
     assert "; in train with gradients, for every input 0 of [a, b, 8] with a >= 2, b >= 2" in text
     assert all(size.free for _, sizes in answer.sizes for size in sizes if size.axis < 2)
-    assert "where 1 tests of the data come out as recorded" in text
+    assert "where one test of the data comes out as recorded" in text
     assert "one sample too: input 0 of [1, a, 8] with a >= 2" in text
 
 

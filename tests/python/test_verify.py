@@ -561,3 +561,38 @@ def test_what_a_run_leaves_in_its_arguments_is_compared(gone: str) -> None:
     less = LEAVES.replace(f"        {gone}\n", "").replace("x * 2", "(x + 1) * 2" if "add_" in gone else "x * 2")
     found = Report(verify(original, less, "Net", [[row]]))
     assert found.status("recorded") == "passed" and found.status("recorded: arguments") == "failed" and not found.good
+
+
+class Doubles(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def test_what_is_not_compared_again_is_not_fine() -> None:
+    """A claim of the file's that nobody made again is unknown: the file may be used, the answer is incomplete."""
+    x = torch.randn(2, 3)
+    source = pellucid.skeleton(Doubles().eval(), (x,), progress=False).source
+    assert _again.verify_source(source, Doubles().eval(), (x,)).complete
+    more = source.replace('"runs":[', '"runs":[{"name":"other length 9","status":"passed"},')
+    sizes = source.replace('"root":', '"config":{"n":1},"root":')
+    for text, why in ((more, "other length 9"), (sizes, "sizes that can")):
+        assert text != source
+        report = _again.verify_source(text, Doubles().eval(), (x,))
+        assert report.good and not report.complete
+        found = [c.detail for c in report.failures if c.name == "claims"]
+        assert len(found) == 1 and found[0].startswith(f"not compared again: {why}"), found
+
+
+def test_a_proof_that_a_file_claims_is_made_again() -> None:
+    x = torch.randn(2, 3)
+    source = pellucid.skeleton(Doubles().eval(), (x,), prove=True, progress=False).source
+    report = _again.verify_source(source, Doubles().eval(), (x,))
+    assert report.complete and report.proof is not None and report.proof.kind == "proved"
+    assert any(c.name == "claims" and c.detail.endswith("and its proof") for c in report.checks)
+    *lines, contract = source.rstrip("\n").split("\n")
+    assert "a >= 2" in contract
+    wrong = "\n".join([*lines, contract.replace("a >= 2", "a >= 1")])
+    report = _again.verify_source(wrong, Doubles().eval(), (x,))
+    assert not report.complete and any("something else than the file says" in c.detail for c in report.failures)
+    report = _again.verify_source(source.replace("return x * 2", "return x * 3"), Doubles().eval(), (x,))
+    assert not report.good
