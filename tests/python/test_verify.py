@@ -596,3 +596,20 @@ def test_a_proof_that_a_file_claims_is_made_again() -> None:
     assert not report.complete and any("something else than the file says" in c.detail for c in report.failures)
     report = _again.verify_source(source.replace("return x * 2", "return x * 3"), Doubles().eval(), (x,))
     assert not report.good
+
+
+class AsksZeros(nn.Module):
+    """Compilers drop `if 0j`: what the text says there is decided by its value alone."""
+
+    def forward(self, x):
+        if 0j:
+            x = x + 3
+        if 1j:
+            x = x + 4
+        return x * 2 if x.shape[0] > 0 else x
+
+
+def test_a_complex_zero_is_false() -> None:
+    made = pellucid.skeleton(AsksZeros().eval(), (torch.ones(2, 3),), progress=False)
+    assert made.report.complete and "x + 4" in made.source and "x + 3" not in made.source
+    assert not made.report.retreats, "the walk follows it"

@@ -104,10 +104,18 @@ static bool constant_truth(const pel_const *value) {
     case PEL_CONST_FALSE: return false;
     case PEL_CONST_INT: return value->integer.digits.len || value->integer.small != 0;
     case PEL_CONST_FLOAT: return value->real != 0;
+    case PEL_CONST_COMPLEX: return value->real != 0 || value->imag != 0;
     case PEL_CONST_STR:
     case PEL_CONST_BYTES: return value->text.len > 0;
-    default: return true;
+    case PEL_CONST_TUPLE:
+    case PEL_CONST_FROZENSET: return value->n > 0;
+    case PEL_CONST_TRUE:
+    case PEL_CONST_ELLIPSIS:
+    case PEL_CONST_CODE:
+    case PEL_CONST_OBJECT:
+    case PEL_CONST_SLICE: return true;
     }
+    return true;
 }
 
 /* An object of the author's may say itself whether it is true: its __bool__ or __len__ runs at the jump. */
