@@ -252,15 +252,19 @@ class AsksForFakes(torch.nn.Module):
     """As transformers ask whether they are traced: without a name that a tracer would stop at."""
 
     def forward(self, x):
-        fake = isinstance(x, getattr(torch, "_subclasses").FakeTensor)
-        if not fake and (x > 100).all():
-            x = x + 1
-        return x * 2
+        y = x * 2
+        fake = isinstance(y, getattr(torch, "_subclasses").FakeTensor)
+        if not fake and (y > 100).all():
+            y = y + 1
+        return y
 
 
-def test_a_skeleton_asks_who_runs_it_by_the_name_that_its_author_uses() -> None:
-    """The proof is about the eager program: where the original is told that no tensor is fake, so is the skeleton."""
+def test_who_runs_it_is_no_question_of_a_skeleton() -> None:
+    """A class that only tracers make tensors of: the text is that of the eager program, can be proved, and exported."""
     import pellucid
-    made = pellucid.skeleton(AsksForFakes().eval(), torch.randn(3, 5), progress=False)
-    assert "torch._subclasses.FakeTensor" in made.source
+    model, x = AsksForFakes().eval(), torch.randn(3, 5)
+    made = pellucid.skeleton(model, x, progress=False)
+    assert "isinstance" not in made.source, made.source
     assert made.prove().kind == "proved", made.report.proof
+    for module in (model, made.module()):
+        assert torch.equal(torch.export.export(module, (x,), strict=False).module()(x), model(x))

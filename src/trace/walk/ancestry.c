@@ -14,6 +14,12 @@ static bool derives(const pel_log *log, pel_id class, const char *const *paths, 
 
 /* ---- kinds of tensors ---- */
 
+/* Only torch's tracers make them: who asks for one asks who runs it, as torch.compiler.is_compiling() does. No caller of
+ * the eager program gives one. */
+static bool is_of_tracers(pel_str path) {
+    return pel_str_starts(path, PEL_STR("torch._subclasses.")) || pel_str_starts(path, PEL_STR("torch.fx."));
+}
+
 /* A class that some tensors are of, and others not. */
 static bool is_kind_of_tensor(const pel_log *log, pel_id asked, int depth) {
     static const char *const tensors[] = { "torch.Tensor", "torch._C.TensorBase" };
@@ -22,10 +28,12 @@ static bool is_kind_of_tensor(const pel_log *log, pel_id asked, int depth) {
     if (value->kind == PEL_V_TUPLE && depth < DEEPEST)
         for (uint32_t i = 0; i < value->n; i++) found |= is_kind_of_tensor(log, value->items[i], depth + 1);
     if (value->kind == PEL_V_LIBRARY)
-        return pel_str_starts(value->text, PEL_STR("torch.")) && !pel_str_is(value->text, tensors[0]);
+        return pel_str_starts(value->text, PEL_STR("torch.")) && !pel_str_is(value->text, tensors[0]) &&
+               !is_of_tracers(value->text);
     if (value->kind != PEL_V_CLASS) return found;
-    if (pel_str_is(pel_class_at(log, value->class)->path, tensors[0])) return false;
-    return pel_str_starts(pel_class_at(log, value->class)->path, PEL_STR("torch.")) ||
+    pel_str path = pel_class_at(log, value->class)->path;
+    if (pel_str_is(path, tensors[0]) || is_of_tracers(path)) return false;
+    return pel_str_starts(path, PEL_STR("torch.")) ||
            derives(log, value->class, tensors, PEL_COUNT(tensors), 0);
 }
 
