@@ -613,3 +613,17 @@ def test_a_complex_zero_is_false() -> None:
     made = pellucid.skeleton(AsksZeros().eval(), (torch.ones(2, 3),), progress=False)
     assert made.report.complete and "x + 4" in made.source and "x + 3" not in made.source
     assert not made.report.retreats, "the walk follows it"
+
+
+class Draws(nn.Module):
+    def forward(self, x):
+        return nn.functional.dropout(x, 0.5, self.training)
+
+
+def test_every_run_that_a_file_claims_is_made_again() -> None:
+    """Also the draws of random numbers, which only some models make."""
+    x = torch.randn(2, 3)
+    source = pellucid.skeleton(Draws().eval(), (x,), progress=False).source
+    assert '"name":"other draw 1"' in source
+    report = _again.verify_source(source, Draws().eval(), (x,))
+    assert report.complete, report.failures
