@@ -14,8 +14,8 @@ static bool derives(const pel_log *log, pel_id class, const char *const *paths, 
 
 /* ---- kinds of tensors ---- */
 
-/* Only torch's tracers make them: who asks for one asks who runs it, as torch.compiler.is_compiling() does. No caller of
- * the eager program gives one. */
+/* Only torch's tracers make them: who asks for one asks who runs it, as torch.compiler.is_compiling() does. No caller
+ * of the eager program gives one. */
 static bool is_of_tracers(pel_str path) {
     return pel_str_starts(path, PEL_STR("torch._subclasses.")) || pel_str_starts(path, PEL_STR("torch.fx."));
 }
@@ -33,8 +33,7 @@ static bool is_kind_of_tensor(const pel_log *log, pel_id asked, int depth) {
     if (value->kind != PEL_V_CLASS) return found;
     pel_str path = pel_class_at(log, value->class)->path;
     if (pel_str_is(path, tensors[0]) || is_of_tracers(path)) return false;
-    return pel_str_starts(path, PEL_STR("torch.")) ||
-           derives(log, value->class, tensors, PEL_COUNT(tensors), 0);
+    return pel_str_starts(path, PEL_STR("torch.")) || derives(log, value->class, tensors, PEL_COUNT(tensors), 0);
 }
 
 bool pel_asks_kind_of_tensor(const pel_walk *w, pel_front front, const pel_call_site *c, pel_str path) {
