@@ -10,6 +10,9 @@ static const pel_taint constants[PEL_WHYS] = {
 #undef REASON
 };
 
+bool pel_is_constant(const pel_taint *taint) { return taint && taint->why != PEL_WHY_NONE; }
+bool pel_varies(const pel_taint *taint) { return !pel_is_constant(taint); }
+
 const pel_taint *pel_constant(pel_why why) { return why > PEL_WHY_NONE && why < PEL_WHYS ? &constants[why] : NULL; }
 
 const char *pel_reason(pel_why why) {

@@ -36,8 +36,8 @@ extern const pel_taint pel_tainted_count;  /* a container of tensors, as many as
 
 const pel_taint *pel_constant(pel_why why);
 const char *pel_reason(pel_why why);
-static inline bool pel_is_constant(const pel_taint *taint) { return taint && taint->why != PEL_WHY_NONE; }
-static inline bool pel_varies(const pel_taint *taint) { return !pel_is_constant(taint); }
+bool pel_is_constant(const pel_taint *taint); /* not if nobody set a dependence */
+bool pel_varies(const pel_taint *taint);      /* the opposite */
 
 /* Facts and sums begin with NULL, nothing so far, to which anything can be joined. Read while it is NULL, a fact that
  * walks still grow is that of a path which nobody went yet. */

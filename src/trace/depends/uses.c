@@ -1,6 +1,20 @@
 /* One walk over a text that sees every use of a name; all questions are sums over it. */
 #include "trace/depends/uses.h"
 
+bool pel_is_used(pel_uses uses) { return uses.reads || uses.binds; }
+
+pel_nodes pel_nodes_from(pel_nodes body, uint32_t from) {
+    return from < body.n ? (pel_nodes){ .at = body.at + from, .n = body.n - from } : (pel_nodes){ 0 };
+}
+
+pel_nodes pel_nodes_until(pel_nodes body, uint32_t end) { return (pel_nodes){ .at = body.at, .n = end }; }
+
+pel_function_text pel_group_text(const pel_synth *s, const pel_group *group) {
+    return (pel_function_text){ .s = s, .group = group };
+}
+
+pel_function_text pel_def_text(const pel_node *def) { return (pel_function_text){ .def = def }; }
+
 void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg) {
     const pel_link *link = s && node->kind == PEL_Call ? pel_link_at(s, node) : NULL;
     if (!link) {

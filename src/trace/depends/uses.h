@@ -47,12 +47,10 @@ typedef struct pel_uses { /* of one name */
 
 pel_uses pel_uses_in(const pel_synth *s, pel_nodes body, pel_name name);
 pel_uses pel_uses_at(const pel_synth *s, const pel_node *node, pel_name name);
-static inline bool pel_is_used(pel_uses uses) { return uses.reads || uses.binds; }
+bool pel_is_used(pel_uses uses);
 
-static inline pel_nodes pel_nodes_from(pel_nodes body, uint32_t from) {
-    return from < body.n ? (pel_nodes){ .at = body.at + from, .n = body.n - from } : (pel_nodes){ 0 };
-}
-static inline pel_nodes pel_nodes_until(pel_nodes body, uint32_t end) { return (pel_nodes){ .at = body.at, .n = end }; }
+pel_nodes pel_nodes_from(pel_nodes body, uint32_t from);
+pel_nodes pel_nodes_until(pel_nodes body, uint32_t end);
 
 /* The parameter of that name, if it is still one; NULL: there is none. */
 pel_param *pel_param_named(const pel_group *group, pel_name name);
@@ -63,10 +61,8 @@ typedef struct pel_function_text {
     const pel_group *group; /* NULL: def is the function */
     const pel_node *def;    /* FunctionDef */
 } pel_function_text;
-static inline pel_function_text pel_group_text(const pel_synth *s, const pel_group *group) {
-    return (pel_function_text){ .s = s, .group = group };
-}
-static inline pel_function_text pel_def_text(const pel_node *def) { return (pel_function_text){ .def = def }; }
+pel_function_text pel_group_text(const pel_synth *s, const pel_group *group);
+pel_function_text pel_def_text(const pel_node *def);
 
 pel_uses pel_uses_in_all(pel_function_text text, pel_name name);
 /* Whether a name is bound once in all, counting what calls pass, and by no function inside. */
