@@ -253,7 +253,7 @@ bool pel_runs_module(pel_synth *s, pel_id activation);
 /* wish, or something like it, as a name that the function does not use for something else. */
 pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name wish);
 
-/* ---- walk/called_back.c ---- */
+/* ---- walk/kept.c: what it calls back ---- */
 bool *pel_find_kept(pel_synth *s); /* per activation: the author's text of an autograd function tells it */
 
 /* ---- live.c ---- */

@@ -49,7 +49,7 @@ void pel_note_sharing(pel_walk *w);
 /* Whether a call makes an iterator whose items depend on data though no argument shows it. */
 bool pel_is_lazy_data(const pel_walk *w, pel_front front, const pel_call_site *c, pel_str path);
 
-/* ---- walk/given_away.c ---- */
+/* ---- walk/passed.c: containers ---- */
 /* list.append(rows, x), shuffle(rows): a call that may do anything does it to what it is given. */
 void pel_note_given_away(pel_walk *w, pel_front front, const pel_call_site *c);
 
@@ -61,7 +61,7 @@ void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site
 /* layers.append(layer) */
 void pel_refuse_changed_holder(pel_walk *w, pel_front front, const pel_call_site *c);
 
-/* ---- walk/called_back.c ---- */
+/* ---- walk/kept.c: what it calls back ---- */
 pel_kids pel_called_back(pel_walk *w, const pel_kids *kids); /* what a text that is kept as it is calls back */
 
 /* ---- walk/outside.c ---- */
