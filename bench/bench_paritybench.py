@@ -159,6 +159,7 @@ def run_file(path: str, numbers: list[int]) -> None:
 
 def run_case(kind: Any, make: Any, give: Any) -> dict[str, Any]:
     import torch
+    import torch.utils._pytree
 
     import pellucid
     torch.manual_seed(0)
@@ -166,7 +167,9 @@ def run_case(kind: Any, make: Any, give: Any) -> dict[str, Any]:
     model = kind(*args, **kwargs).eval()
     given = give()
     for _ in range(2):
-        model(*copy.deepcopy(given[0]), **copy.deepcopy(given[1]))
+        result = model(*copy.deepcopy(given[0]), **copy.deepcopy(given[1]))
+        if any(isinstance(leaf, MagicMock) for leaf in torch.utils._pytree.tree_leaves(result)):
+            raise TypeError("it gives a mock")
     torch.manual_seed(0)
     model = kind(*args, **kwargs).eval()  # some keep what they gave, with its history
     try:

@@ -127,7 +127,7 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     if isinstance(value, slice):
         return ("slice", [form(value.start), form(value.stop), form(value.step)])
     if isinstance(value, tuple):
-        if hasattr(value, "_fields"):
+        if hasattr(type(value), "_fields"):  # of the class: some objects have any attribute
             return ("record", name, [(f, form(getattr(value, f))) for f in value._fields])
         return ("tuple", [form(v) for v in value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -60,7 +60,8 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened:
         rows.append((name, value, is_positional, is_default))
     if (norm := _norm(module)) is not None:
         rows.append(("", norm, False, False))
-    made = (*built._modules, *built._parameters, *built._buffers, *_attributes(built))
+    made = (*built._modules, *built._parameters, *built._buffers, *_attributes(built),
+            *(_replaced(module)[1] if norm is not None else ()))
     return tuple(rows), tuple(made)
 
 
@@ -164,7 +165,7 @@ def _replaced(module: nn.Module) -> tuple[set[str], set[str]]:
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, (WeightNorm, SpectralNorm)):
             replaced.add(hook.name)
-            others |= {hook.name + end for end in ("_g", "_v", "_orig")}
+            others |= {hook.name + end for end in ("_g", "_v", "_u", "_orig")}
     return replaced, others
 
 

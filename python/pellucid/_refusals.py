@@ -61,11 +61,25 @@ def refuse_subclasses(named: Iterable[tuple[str, torch.Tensor]]) -> None:
              parameter.UninitializedBuffer}
     for name, tensor in named:
         kind = type(tensor)
-        if kind in plain or (kind.__module__.split(".")[0] == "torch" and tensor.is_nested):
+        if kind in plain or (kind.__module__.split(".")[0] == "torch" and tensor.is_nested) or _only_has_a_name(tensor):
             continue
         raise SkeletonError(f"{place_of(kind)}: {name} is a {kind.__qualname__}, a subclass of torch.Tensor, "
                             "whose operators can't be followed; give the model plain tensors "
                             "(t.as_subclass(torch.Tensor), or dequantised ones)")
+
+
+INERT = {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__new__", "__init__",
+         "__slots__", "__firstlineno__", "__static_attributes__"}
+
+
+def _only_has_a_name(tensor: torch.Tensor) -> bool:
+    """A parameter of an author's class that changes no operator, and holds nothing else: what operators give is of
+    torch's own class."""
+    import torch
+    mro = type(tensor).__mro__
+    if torch.nn.Parameter not in mro or vars(tensor):
+        return False
+    return all(set(vars(kind)) <= INERT for kind in mro[:mro.index(torch.nn.Parameter)])
 
 
 def _refuse_other_processes(model: torch.nn.Module) -> None:

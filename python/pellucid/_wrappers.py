@@ -24,6 +24,7 @@ ADVICE = (
                                             "with full_state_dict=True"),
     ("torch.distributed.fsdp", "make the skeleton before FSDP(...), or build the model anew and load its full "
                                "state_dict"),
+    ("torch.distributed.algorithms._checkpoint", "make the skeleton before checkpoint_wrapper()"),
     ("torch.distributed.tensor", "make the skeleton before the model is distributed"),
     ("torch.distributed.pipelining", "make the skeleton before the model is cut into stages"),
 )

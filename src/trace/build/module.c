@@ -408,7 +408,8 @@ static pel_node *plain_call(pel_builder *b, pel_id module) {
     pel_id class = pel_module_at(b->log, module)->class;
     if (pel_is_derived_by_torch(b->log, class)) return base_call(b, module);
     if (pel_is_torch_module(b->log, module)) return pel_torch_module_call(b, module);
-    return pel_is_container_enough(b, class) ? idle_call(b, module) : author_module_call(b, module);
+    pel_node *made = pel_is_container_enough(b, class) ? idle_call(b, module) : author_module_call(b, module);
+    return normed(b, made, pel_module_at(b->log, module));
 }
 
 pel_node *pel_module_call(pel_builder *b, pel_id module) {
