@@ -135,7 +135,6 @@ struct pel_scanner {
     pel_map flows;                /* interned "from to" that network->flow has */
 };
 
-typedef enum pel_module_kind { PEL_NO_MODULE, PEL_TORCH_MODULE, PEL_KERAS_LAYER } pel_module_kind;
 pel_module_kind pel_module_kind_of(pel_scanner *scanner, pel_type *type);
 pel_module *pel_read_module(pel_scanner *scanner, pel_val self, pel_str name);
 void pel_watch_births(pel_scanner *scanner);

@@ -212,6 +212,8 @@ typedef struct pel_note { /* an unknown or an error, with its place */
     uint32_t line;
     bool is_lost;    /* a network may have more or less because of it */
     bool is_premise; /* not unknown but taken to be so: an environment variable that is not set */
+    pel_str library; /* that lacks it since it was imported: names of it are symbols; empty: of none */
+    bool may_change; /* and what was left of it did more than bind names */
 } pel_note;
 
 /* How the machine reaches source: the only door to the outside. All paths are inside the roots. */
@@ -553,6 +555,10 @@ bool pel_is_caught(pel_vm *vm, const pel_frame *f);
 bool pel_is_contained(pel_vm *vm, const pel_frame *f, const pel_node *statement, bool in_value);
 /* Whether a library runs because it is imported, not because the program called it. */
 bool pel_is_importing(pel_vm *vm, const pel_frame *f);
+typedef enum pel_module_kind { PEL_NO_MODULE, PEL_TORCH_MODULE, PEL_KERAS_LAYER } pel_module_kind;
+pel_module_kind pel_kind_of_class(pel_vm *vm, const pel_type *type);
+/* The library that the file is of is imported, and statements of it were left: what they would have changed. */
+void pel_contain_library(pel_vm *vm, pel_str file);
 /* Whether what the expression gives may be a module; what arithmetic gives is none. */
 bool pel_may_give_module(const pel_node *expression);
 /* The package of a library that a file is of; empty: it is the program's own. */
@@ -582,6 +588,8 @@ bool pel_text_has_symbol(pel_val text);
 bool pel_texts_may_be_equal(pel_val a, pel_val b); /* of two that are written otherwise: parts may be symbols */
 pel_str pel_readable(pel_vm *vm, pel_str text);    /* symbols in a text as "{n}" */
 void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why);
+/* A library that costs too much to be interpreted. */
+void pel_note_costly(pel_vm *vm, pel_str name);
 /* The same; but for it networks may have more, or less. */
 void pel_note_lost(pel_vm *vm, pel_str what, pel_str why);
 /* What the machine of the user decides, and how it was taken; said of the program's own lines only. */

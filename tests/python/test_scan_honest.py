@@ -263,3 +263,64 @@ def test_nothing_to_scan_is_said(pellucid, tmp_path) -> None:
     (tmp_path / "none.py").write_text("x = 1\n")
     done = pellucid("scan", tmp_path / "none.py")
     assert done.code == 0 and "no network" in done.out
+
+
+LIBRARY = """
+import ctypes, absent_x
+
+WIDTH = 8
+config = {"width": 4}
+config.update(absent_x.read())
+for name in [absent_x.name.upper(), UNBOUND]:
+    config[name] = 1
+
+def width():
+    return config["width"]
+"""
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """A library that uses another one, some lines of which can't be run."""
+    folder = tmp_path / "site-packages"
+    for name, text in {"statlib": LIBRARY, "user": "import statlib\n\ndef sizes():\n    return statlib\n"}.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(text)
+    return folder
+
+
+def test_what_a_library_lacks_is_a_premise_where_nothing_depends_on_it(scan, environment) -> None:
+    done, networks = scan("import user\nimport torch.nn as nn\nnet = nn.Linear(2, 3)\n", "--root", environment)
+    assert done.code == 0 and networks["net"]["totals"]["exact"] is True
+    assert [row["what"] for row in networks["net"]["assumed"]] == ["statlib"]  # one line for all of it
+    source = "import user\nimport torch.nn as nn\n\nclass Net(nn.Linear):\n    def __init__(self):\n"
+    done, networks = scan(source + "        super().__init__(2, 3)\n", "--root", environment)
+    assert done.code == 0 and networks["Net"]["assumed"][0]["what"] == "statlib"  # of a class that nothing builds
+
+
+@pytest.mark.parametrize("imports", ["import user, statlib", "import statlib, user", "from statlib import config"])
+def test_what_the_program_asks_for_by_name_is_no_premise(scan, environment, imports) -> None:
+    done, networks = scan(f"{imports}\nimport torch.nn as nn\nnet = nn.Linear(2, 3)\n", "--root", environment)
+    assert done.code == 3 and any(row["what"] == "statlib" for row in networks["net"]["unknown"])
+
+
+@pytest.mark.parametrize("size", ["config['width']", "width()", "absent_x.size"])
+def test_data_of_a_library_that_lost_a_line_are_not_known(scan, environment, size) -> None:
+    source = f"import user\nimport torch.nn as nn\nnet = nn.Linear(user.sizes().{size}, 3)\n"
+    done, networks = scan(source, "--root", environment)
+    assert done.code == 3 and networks["net"]["totals"]["exact"] is False
+    assert any(row["what"] == "statlib" for row in networks["net"]["unknown"])
+
+
+def test_libraries_with_layers_keep_their_data_and_their_row(scan, environment) -> None:
+    layer = "\nimport torch.nn as nn\n\nclass Layer(nn.Linear):\n    pass\n"
+    (environment / "statlib" / "__init__.py").write_text(LIBRARY + layer)
+    for made in ("user.sizes().Layer(user.sizes().WIDTH, 3)", "nn.Linear(user.sizes().WIDTH, 3)"):
+        done, networks = scan(f"import user\nimport torch.nn as nn\nnet = {made}\n", "--root", environment)
+        assert done.code == 3 and list(networks["net"]["state"].values())[0] == [3, 8]
+        assert any(row["what"] == "statlib" for row in networks["net"]["unknown"])
+
+
+def test_a_file_without_networks_does_not_hide_what_a_library_lacks(scan, environment) -> None:
+    done, networks = scan("import user\nx = user.sizes().config\n", "--root", environment)
+    assert done.code == 3 and any(row["what"] == "statlib" for one in networks.values() for row in one["unknown"])

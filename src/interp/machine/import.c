@@ -412,6 +412,7 @@ static pel_val load_library(pel_vm *vm, pel_str name, const found_module *found)
     ctx->may_take = whole;
     vm->max_steps = before.max_steps;
     vm->max_asked = before.max_asked;
+    if (done) pel_contain_library(vm, found->path.len ? found->path : found->folder);
     if (done) return job.module;
     if (err.code != PEL_E_TOO_BIG && err.code != PEL_E_MEMORY && err.code != PEL_E_TOO_DEEP)
         pel_throw(ctx, err.code, err.at, "%s", err.what);
@@ -423,8 +424,21 @@ static pel_val load_library(pel_vm *vm, pel_str name, const found_module *found)
     vm->asked.n = vm->decided.n = before.asked.n;
     vm->loops.n = before.loops.n;
     vm->repeating.n = before.repeating.n;
-    pel_note_unknown(vm, name, PEL_WHY_COSTLY);
-    return leave_unfinished(vm, before.loading.n, name);
+    pel_note_costly(vm, name);
+    pel_val unfinished = leave_unfinished(vm, before.loading.n, name);
+    pel_contain_library(vm, found->path.len ? found->path : found->folder);
+    return unfinished;
+}
+
+/* A library that the program itself asks for by name: what it lacks is no premise. */
+static void ask_by_name(pel_vm *vm, pel_str name) {
+    const pel_frame *f = vm->frame;
+    while (f && f->code->is_stub) f = f->back;
+    if (!f || pel_library_of(vm, f->code->file).len) return;
+    const char *dot = memchr(name.ptr, '.', name.len);
+    pel_str top = dot ? pel_str_cut(name, 0, (size_t)(dot - name.ptr)) : name;
+    for (uint32_t i = 0; i < vm->unknown.n; i++)
+        if (pel_str_starts(vm->unknown.at[i].library, top)) vm->unknown.at[i].library = PEL_STR("");
 }
 
 /* The table of modules is asked again once the parent is loaded: the parent's body may have imported the submodule.
@@ -435,6 +449,7 @@ pel_val pel_import(pel_vm *vm, pel_str name) {
     if (found == vm->none)
         return pel_raise(vm, vm->types.ModuleNotFoundError, "import of %.*s halted; None in sys.modules",
                          PEL_FMT(name));
+    if (found) ask_by_name(vm, name);
     if (found) return found;
     if (!name.len) return pel_raise(vm, vm->types.ValueError, "Empty module name");
     if (vm->c_depth > 500) return pel_raise(vm, vm->types.RecursionError, "imports nest too deep");
@@ -455,6 +470,7 @@ pel_val pel_import(pel_vm *vm, pel_str name) {
     if (locate(vm, name, parent, &at, &module))
         module = enters_library(vm, &at) ? load_library(vm, name, &at) : load(vm, name, &at);
     vm->c_depth--;
+    ask_by_name(vm, name);
     if (module && parent && !pel_is_small(parent) && pel_is(parent, PEL_L_MODULE))
         pel_dict_set_str(vm, pel_attrs(vm, parent), pel_interned(vm, pel_str_from(name, dot)), module);
     return module;

@@ -277,6 +277,20 @@ static bool is_of_kind(pel_str a, pel_str b) {
     return colon && pel_str_starts(b, pel_str_cut(a, 0, (size_t)(colon - a.ptr) + 1));
 }
 
+/* A statement that only binds names: if it is left, they are symbols, and nothing else is changed. */
+static bool only_binds(const pel_node *statement) {
+    switch ((int)statement->kind) {
+    case PEL_Import:
+    case PEL_ImportFrom:
+    case PEL_FunctionDef:
+    case PEL_AsyncFunctionDef:
+    case PEL_ClassDef: return true;
+    case PEL_Assign: return statement->Assign.targets.at[0]->kind == PEL_Name;
+    case PEL_AnnAssign: return statement->AnnAssign.target->kind == PEL_Name;
+    default: return false;
+    }
+}
+
 /* Each line of the program's own is listed, of a library the first one: what is lost of it, nobody asked for by name.
  */
 static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement, pel_str what) {
@@ -289,9 +303,13 @@ static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement,
                      .line = pel_frame_line(f),
                      .is_lost = !pel_is_contained(vm, f, statement->node, in_value) };
     pel_str library = pel_library_of(vm, f->code->file);
+    if (library.len && pel_is_importing(vm, f)) row.library = pel_str_copy(vm->ctx, library);
+    row.may_change = row.library.len && !only_binds(statement->node);
     for (uint32_t i = 0; i < vm->unknown.n && library.len; i++) {
-        if (!pel_str_eq(vm->unknown.at[i].what, library)) continue;
+        if (vm->unknown.at[i].is_premise || !pel_str_eq(vm->unknown.at[i].what, library)) continue;
         vm->unknown.at[i].is_lost |= row.is_lost;
+        if (!row.library.len) vm->unknown.at[i].library = row.library;
+        vm->unknown.at[i].may_change |= row.may_change;
         return;
     }
     if (library.len) {

@@ -119,12 +119,13 @@ typedef struct run_job {
     pel_str package; /* of a file that is started as `python -m package.file` would; empty: of none */
     bool is_inside_package;
     pel_val module;
-    pel_type *class;    /* to make an instance of; NULL: run the file */
-    bool by_annotation; /* parameters are instances of what annotates them */
-    bool wants_forward; /* of classes: nothing else is there to be run */
-    bool forward;       /* run it as well, if its arguments are known */
-    uint32_t n_open;    /* arguments that nobody gave */
-    uint32_t recovered; /* statements that the run left out which made the instance */
+    pel_type *class;           /* to make an instance of; NULL: run the file */
+    bool by_annotation;        /* parameters are instances of what annotates them */
+    bool wants_forward;        /* of classes: nothing else is there to be run */
+    bool forward;              /* run it as well, if its arguments are known */
+    uint32_t n_open;           /* arguments that nobody gave */
+    uint32_t recovered;        /* statements that the run left out which made the instance */
+    PEL_VEC(pel_note) imports; /* of a file without networks: what libraries lack since it imported them */
     pel_val made;
 } run_job;
 
@@ -238,15 +239,19 @@ static void put_problem(pel_scanner *scanner, pel_network *network, const pel_er
     pel_push(vm->ctx, &network->unknown, row);
 }
 
+static pel_unknown row_of(const pel_note *note) {
+    return (pel_unknown){ .what = note->what,
+                          .why = note->why,
+                          .place = { .file = note->file, .line = note->line },
+                          .is_lost = note->is_lost };
+}
+
 static void put_notes(pel_scanner *scanner, pel_network *network) {
     pel_vm *vm = scanner->vm;
     for (uint32_t i = 0; i < vm->unknown.n; i++) {
         const pel_note *note = &vm->unknown.at[i];
-        pel_unknown row = { .what = note->what,
-                            .why = note->why,
-                            .place = { .file = note->file, .line = note->line },
-                            .is_lost = note->is_lost };
-        if (note->is_premise)
+        pel_unknown row = row_of(note);
+        if (note->is_premise || (note->library.len && !note->is_lost && network->root))
             pel_push(vm->ctx, &network->premises, row);
         else
             pel_push(vm->ctx, &network->unknown, row);
@@ -254,9 +259,7 @@ static void put_notes(pel_scanner *scanner, pel_network *network) {
     for (uint32_t i = 0; i < vm->reads.n; i++) pel_push(vm->ctx, &network->reads, vm->reads.at[i]);
     for (uint32_t i = 0; i < vm->errors.n; i++) {
         const pel_note *note = &vm->errors.at[i];
-        pel_push(
-            vm->ctx, &network->errors,
-            (pel_unknown){ .what = note->what, .why = note->why, .place = { .file = note->file, .line = note->line } });
+        pel_push(vm->ctx, &network->errors, row_of(note));
     }
 }
 
@@ -361,6 +364,14 @@ static bool within_memory(pel_scanner *scanner, void (*body)(pel_ctx *, void *),
     return done;
 }
 
+/* All but what libraries lack, or just that. It stays when a run is made again: they are not imported again. */
+static void forget_notes(pel_vm *vm, uint32_t from, bool keeps_imports) {
+    uint32_t n = from;
+    for (uint32_t i = from; i < vm->unknown.n; i++)
+        if ((vm->unknown.at[i].library.len > 0) == keeps_imports) vm->unknown.at[n++] = vm->unknown.at[i];
+    vm->unknown.n = n;
+}
+
 /* A run that finds out that the passes of a loop change something is made again, knowing it from the start. */
 static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_job *job, pel_err *err) {
     pel_vm *vm = scanner->vm;
@@ -369,7 +380,7 @@ static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_j
     bool done;
     for (int again = 0; again < MAX_AGAIN; again++) {
         known = vm->changing.n;
-        vm->unknown.n = unknown;
+        if (again) forget_notes(vm, unknown, true);
         vm->errors.n = errors;
         pel_forget(vm);
         pel_start_over(scanner);
@@ -518,6 +529,15 @@ static bool asks_itself(const pel_vm *vm, pel_str path) {
     return false;
 }
 
+/* What libraries lack is asked of each class of the file: it may not matter to it. */
+static void put_problem_notes(pel_scanner *scanner, run_job *job, pel_network *problems) {
+    pel_vm *vm = scanner->vm;
+    for (uint32_t i = 0; i < vm->unknown.n; i++)
+        if (vm->unknown.at[i].library.len) pel_push(vm->ctx, &job->imports, vm->unknown.at[i]);
+    forget_notes(vm, 0, false);
+    put_notes(scanner, problems);
+}
+
 /* The file is run again for the other answers to its questions; what the runs made is joined. */
 static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks, pel_network *problems,
                       file_runs *all) {
@@ -534,7 +554,7 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
         if (failed && !k) put_problem(scanner, problems, done ? NULL : &err, job->request->path);
         pel_forget(vm);
         read_networks(scanner, job, all, failed);
-        if (!k && !all->variants.n) put_notes(scanner, problems);
+        if (!k && !all->variants.n) put_problem_notes(scanner, job, problems);
         if (!all->variants.n && !asks_itself(vm, job->request->path)) break; /* nothing to join */
         plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0, failed);
         if (k == p.at.n) plan_rest(vm, &p);
@@ -569,6 +589,7 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once)
         if (k && is_spent(scanner)) break;
         if (k) follow(vm, &p, k - 1);
         vm->unknown.n = vm->errors.n = 0;
+        for (uint32_t i = 0; i < job->imports.n; i++) pel_push(vm->ctx, &vm->unknown, job->imports.at[i]);
         job->made = NULL;
         bool done = attempt(scanner, instance_body, job, &err);
         pel_network *now = pel_network_new(vm->ctx, name);
@@ -756,6 +777,8 @@ static void scan_request(pel_scanner *scanner, const pel_scan_request *request, 
     bool want_classes = request->classes && (!scanner->wants_source || !all->variants.n);
     job.wants_forward = request->forward.len && !all->variants.n;
     if (want_classes) scan_classes(scanner, &job, &all->made, networks);
+    for (uint32_t i = 0; i < job.imports.n && !networks->n; i++)
+        pel_push(vm->ctx, &(*problems)->unknown, row_of(&job.imports.at[i]));
     if (request->forward.len && !networks->n) {
         pel_unknown row = { PEL_STR("--forward"), PEL_STR("not run: there is no network") };
         row.place.file = request->path;

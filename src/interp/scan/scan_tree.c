@@ -12,20 +12,8 @@
 pel_module_kind pel_module_kind_of(pel_scanner *scanner, pel_type *type) {
     uint64_t known = pel_map_find(&scanner->is_module, PEL_KEY(type), 0);
     if (known) return (pel_module_kind)(known - 1);
-    pel_vm *vm = scanner->vm;
-    pel_module_kind kind = PEL_NO_MODULE;
-    const pel_tuple *mro = pel_tuple_at(type->mro);
-    for (uint32_t i = 0; i < mro->n && !kind; i++) {
-        pel_type *base = pel_as_type(mro->at[i]);
-        if (base->is_native || !base->head.attrs) continue;
-        pel_val module = pel_dict_get_str(base->head.attrs, vm->names.s_module);
-        if (!module || !pel_is_str(module)) continue;
-        if (pel_text_is(base->name, "Module") && pel_text_is(module, "torch.nn.modules.module"))
-            kind = PEL_TORCH_MODULE;
-        if (pel_text_is(base->name, "Layer") && pel_str_starts(pel_text_of(module), PEL_STR("keras")))
-            kind = PEL_KERAS_LAYER;
-    }
-    pel_map_set(vm->ctx, &scanner->is_module, PEL_KEY(type), (uint64_t)kind + 1);
+    pel_module_kind kind = pel_kind_of_class(scanner->vm, type);
+    pel_map_set(scanner->vm->ctx, &scanner->is_module, PEL_KEY(type), (uint64_t)kind + 1);
     return kind;
 }
 
@@ -218,6 +206,41 @@ static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
 
 pel_node *pel_value_node(pel_vm *vm, pel_val v) { return node_of(vm, v, 0); }
 
+/* Whether a symbol is a value, or in a container. */
+static bool has_symbol(pel_val v, uint32_t depth) {
+    uint32_t n = 0, at = 0;
+    if (pel_is_small(v) || depth > 4) return false;
+    if (pel_is_symbol(v)) return true;
+    if (pel_is_str(v)) return pel_text_has_symbol(v);
+    pel_val *items = pel_is_tuple(v) || pel_is_list(v) ? pel_items(v, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (items[i] && has_symbol(items[i], depth + 1)) return true;
+    if (!pel_is_dict(v)) return false;
+    for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(v), &at));)
+        if (has_symbol(entry->value, depth + 1)) return true;
+    return false;
+}
+
+/* What a library lacks matters if its classes are in the tree, or symbols (library empty): then those rows are no
+ * premises. */
+static void keep_imports(pel_vm *vm, pel_str library) {
+    for (uint32_t i = 0; i < vm->unknown.n; i++) {
+        pel_note *note = &vm->unknown.at[i];
+        if (!library.len || pel_str_eq(note->library, library)) note->library = PEL_STR("");
+    }
+}
+
+static void keep_imports_of(pel_vm *vm, const pel_type *type) {
+    const pel_tuple *mro = pel_tuple_at(type->mro);
+    bool any = false;
+    for (uint32_t i = 0; i < vm->unknown.n && !any; i++) any = vm->unknown.at[i].library.len > 0;
+    for (uint32_t i = 0; i < mro->n && any; i++) {
+        const pel_codeobj *code = pel_as_type(mro->at[i])->made_by;
+        pel_str library = code ? pel_library_of(vm, code->file) : PEL_STR("");
+        if (library.len) keep_imports(vm, library);
+    }
+}
+
 static void put_args(pel_vm *vm, pel_module *module, const pel_birth *birth) {
     const pel_tuple *args = pel_tuple_at(birth->args), *names = pel_tuple_at(birth->kw_names),
                     *values = pel_tuple_at(birth->kw_values);
@@ -226,6 +249,7 @@ static void put_args(pel_vm *vm, pel_module *module, const pel_birth *birth) {
     for (uint32_t i = 0; i < names->n; i++)
         pel_push(vm->ctx, &module->args,
                  (pel_model_argument){ pel_text_of(names->at[i]), node_of(vm, values->at[i], 0) });
+    if (has_symbol(birth->args, 0) || has_symbol(birth->kw_values, 0)) keep_imports(vm, PEL_STR(""));
 }
 
 /* ---- tensors ---- */
@@ -357,6 +381,7 @@ static void put_written_args(pel_vm *vm, pel_module *module, const pel_node *cal
 static pel_module *opaque_module(pel_vm *vm, const pel_symbol *symbol, pel_str name) {
     pel_module *module = pel_module_new(vm->ctx, name, symbol->text);
     module->is_opaque = true;
+    keep_imports(vm, PEL_STR(""));
     const pel_node *call = symbol->made_by && symbol->made_by->kind == PEL_Call ? symbol->made_by : NULL;
     if (symbol->made_of) {
         const pel_val *parts = pel_tuple_at(symbol->made_of)->at;
@@ -471,6 +496,7 @@ static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str pa
     }
     pel_type *type = pel_type_of(vm, self);
     pel_module *module = pel_module_new(vm->ctx, name, pel_text_of(type->name));
+    keep_imports_of(vm, type);
     module->shared_with = first_name(r, &r->modules, self, path);
     if (type->made_by) module->class_file = type->made_by->file;
     uint32_t loops = parent_loops;
@@ -488,6 +514,7 @@ static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str pa
                     ? pel_format(vm->ctx, "%.*s * %.*s", PEL_FMT(module->repeat.symbol), PEL_FMT(count))
                     : count;
         }
+        if (module->repeat.symbol.len) keep_imports(vm, PEL_STR(""));
         if (counts->n > loops) loops = counts->n;
     }
     pel_map_set(vm->ctx, &r->scanner->names, PEL_KEY(self), r->scanner->paths.n);

@@ -122,7 +122,8 @@ bool pel_may_give_module(const pel_node *expression) {
 
 bool pel_is_importing(pel_vm *vm, const pel_frame *f) {
     for (; f; f = f->back) {
-        if (f->code->is_stub) continue;
+        bool is_made = pel_str_is(f->code->file, "<string>") && !(f->code->source && f->code->source->is_target);
+        if (f->code->is_stub || is_made) continue; /* made: by exec() */
         if (!pel_library_of(vm, f->code->file).len) return false;
         if (!f->function && !f->code->is_class) return true;
     }
@@ -156,5 +157,88 @@ bool pel_is_contained(pel_vm *vm, const pel_frame *f, const pel_node *statement,
     case PEL_Assert: return changes_nothing(vm, f, statement->Assert.test);
     case PEL_Delete: return are_names(&statement->Delete.targets);
     default: return false;
+    }
+}
+
+/* ---- libraries ---- */
+
+pel_module_kind pel_kind_of_class(pel_vm *vm, const pel_type *type) {
+    const pel_tuple *mro = pel_tuple_at(type->mro);
+    for (uint32_t i = 0; i < mro->n; i++) {
+        pel_type *base = pel_as_type(mro->at[i]);
+        if (base->is_native || !base->head.attrs) continue;
+        pel_val module = pel_dict_get_str(base->head.attrs, vm->names.s_module);
+        if (!module || !pel_is_str(module)) continue;
+        if (pel_text_is(base->name, "Module") && pel_text_is(module, "torch.nn.modules.module"))
+            return PEL_TORCH_MODULE;
+        if (pel_text_is(base->name, "Layer") && pel_str_starts(pel_text_of(module), PEL_STR("keras")))
+            return PEL_KERAS_LAYER;
+    }
+    return PEL_NO_MODULE;
+}
+
+static bool is_data(pel_val v) {
+    if (pel_is_small(v)) return true;
+    switch (v->type->layout) {
+    case PEL_L_TYPE:
+    case PEL_L_FUNCTION:
+    case PEL_L_NATIVE:
+    case PEL_L_MODULE:
+    case PEL_L_SYMBOL:
+    case PEL_L_NONE: return false;
+    default: return true;
+    }
+}
+
+static bool is_part_of(pel_val name, pel_str library) {
+    pel_str text = pel_text_of(name);
+    return pel_str_starts(text, library) && (text.len == library.len || text.ptr[library.len] == '.');
+}
+
+static bool has_layers(pel_vm *vm, const pel_dict *names) {
+    uint32_t at = 0;
+    for (pel_entry *entry; (entry = pel_dict_next(names, &at));)
+        if (pel_is_type(entry->value) && pel_kind_of_class(vm, pel_as_type(entry->value))) return true;
+    return false;
+}
+
+static void forget_data(pel_vm *vm, pel_val name, pel_dict *names) {
+    uint32_t at = 0;
+    pel_str library = pel_text_of(name);
+    pel_str why = pel_format(vm->ctx, "some lines of %.*s can't be run", PEL_FMT(library));
+    for (pel_entry *entry; (entry = pel_dict_next(names, &at));) {
+        if (!pel_is_str(entry->key) || pel_str_starts(pel_text_of(entry->key), PEL_STR("__"))) continue;
+        if (!is_data(entry->value)) continue;
+        pel_str text = pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(library), PEL_FMT(pel_text_of(entry->key)));
+        pel_val symbol = pel_symbol_of(vm, text, why);
+        if (pel_is_symbol(symbol)) ((pel_symbol *)symbol)->is_missing = true;
+        entry->value = symbol;
+    }
+}
+
+/* What a statement would have changed that was left while a library was imported is data of the library: all its data
+ * become symbols, so that no network can be made of stale ones. A library with layers would be of no use then: its row
+ * says that something is unknown. */
+static void contain(pel_vm *vm, pel_note *note) {
+    pel_str library = note->what;
+    if (pel_str_ends(library, PEL_STR(".py"))) library = pel_str_cut(library, 0, library.len - 3);
+    uint32_t at = 0;
+    for (pel_entry *entry; note->library.len && (entry = pel_dict_next(vm->modules, &at));) {
+        bool is_module = pel_is_str(entry->key) && pel_is(entry->value, PEL_L_MODULE) && entry->value->attrs;
+        if (is_module && is_part_of(entry->key, library) && has_layers(vm, entry->value->attrs))
+            note->library = PEL_STR("");
+    }
+    at = 0;
+    for (pel_entry *entry; note->library.len && (entry = pel_dict_next(vm->modules, &at));)
+        if (pel_is_str(entry->key) && pel_is(entry->value, PEL_L_MODULE) && entry->value->attrs &&
+            !((pel_module_object *)entry->value)->is_model && is_part_of(entry->key, library))
+            forget_data(vm, entry->key, entry->value->attrs);
+}
+
+void pel_contain_library(pel_vm *vm, pel_str file) {
+    pel_str library = pel_library_of(vm, file);
+    for (uint32_t i = 0; i < vm->unknown.n && library.len; i++) {
+        pel_note *note = &vm->unknown.at[i];
+        if (note->may_change && pel_str_eq(note->library, library)) contain(vm, note);
     }
 }

@@ -81,9 +81,22 @@ pel_str pel_readable(pel_vm *vm, pel_str text) {
     return pel_buf_str(&out);
 }
 
-static void add_note(pel_vm *vm, pel_note note) {
-    note.is_lost &= !pel_is_importing(vm, vm->frame);
-    pel_here(vm, true, &note.file, &note.line);
+/* The row that a library has already takes it in. False: it has none, or this is no row of a library's import. */
+static bool joins_library(pel_vm *vm, pel_note *note) {
+    if (!note->library.len || pel_str_eq(note->why, PEL_WHY_COSTLY)) return false;
+    for (uint32_t i = 0; i < vm->unknown.n; i++) {
+        if (vm->unknown.at[i].is_premise || !pel_str_eq(vm->unknown.at[i].what, note->library)) continue;
+        vm->unknown.at[i].is_lost |= note->is_lost;
+        return true;
+    }
+    note->why = pel_format(vm->ctx, "some of its lines can't be run, the first: %.*s%s%.*s", PEL_FMT(note->what),
+                           note->why.len ? ": " : "", PEL_FMT(note->why));
+    note->what = note->library;
+    return false;
+}
+
+static void put_note(pel_vm *vm, pel_note note) {
+    if (joins_library(vm, &note)) return;
     for (uint32_t i = 0; i < vm->unknown.n; i++) {
         pel_note *there = &vm->unknown.at[i];
         if (there->line != note.line || !pel_str_eq(there->file, note.file) || !pel_str_eq(there->what, note.what))
@@ -95,6 +108,23 @@ static void add_note(pel_vm *vm, pel_note note) {
         pel_push(vm->ctx, &vm->unknown, note);
     else
         vm->unknown.at[999].is_lost |= note.is_lost; /* the list is full: that something was lost is not */
+}
+
+static void add_note(pel_vm *vm, pel_note note) {
+    bool is_importing = pel_is_importing(vm, vm->frame);
+    note.is_lost &= !is_importing;
+    pel_here(vm, true, &note.file, &note.line);
+    for (const pel_frame *f = vm->frame; f && is_importing && !note.is_premise && !note.library.len; f = f->back)
+        note.library = pel_str_copy(vm->ctx, pel_library_of(vm, f->code->file));
+    put_note(vm, note);
+}
+
+void pel_note_costly(pel_vm *vm, pel_str name) {
+    const char *dot = memchr(name.ptr, '.', name.len);
+    pel_str top = dot ? pel_str_cut(name, 0, (size_t)(dot - name.ptr)) : name;
+    pel_note note = { .what = name, .why = PEL_WHY_COSTLY, .library = top };
+    pel_here(vm, true, &note.file, &note.line);
+    put_note(vm, note);
 }
 
 void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why) { add_note(vm, (pel_note){ .what = what, .why = why }); }
