@@ -47,11 +47,11 @@ static int compare(const cli_args *args, pel_ctx *ctx, const side *sides) {
                                           .ignore_dtype = cli_has(args, "ignore-dtype") };
     pel_error error;
     pel_text text;
-    unsigned differences;
-    if (!pellucid_compare(ctx, &sides[0].tree, &sides[1].tree, &options, &text, &differences, &error))
+    pel_compare_result found;
+    if (!pellucid_compare(ctx, &sides[0].tree, &sides[1].tree, &options, &text, &found, &error))
         return cli_report(ctx, &(cli_input){ .name = sides[0].name }, &error, options.as_json);
     int result = cli_write(NULL, text);
-    return result != CLI_FINE ? result : differences ? CLI_FOUND : CLI_FINE;
+    return result != CLI_FINE ? result : found.differences ? CLI_FOUND : found.open ? CLI_INCOMPLETE : CLI_FINE;
 }
 
 static int compare_sides(const cli_args *args, pel_ctx *ctx, cli_sources *sources, side *sides) {
@@ -114,10 +114,10 @@ const cli_command cli_cmd_compare = {
              "If one of the two is a model (source or a recorded run), the output also says what torch's\n"
              "load_state_dict(strict=True) would raise, in its words: missing keys, unexpected keys, sizes.\n"
              "Then come names that are probably renamed, and, if renaming is enough, the line of Python that\n"
-             "loads the file.\n"
+             "loads the file. --json has the same as load_state_dict.\n"
              "\n"
-             "Exit status: 0 they are the same, 4 they are not, or a file has tensors that can't be read, 2 one\n"
-             "can't be read.",
+             "Exit status: 0 they are the same, 3 they are if what the source leaves open fits (sizes, layers,\n"
+             "branches), 4 they are not, or a file has tensors that can't be read, 2 one can't be read.",
     .example = "$ pellucid compare model.py checkpoint.pt --python venv\n"
                "$ pellucid compare -e 'import timm; timm.create_model(\"resnet18\")' weights.pt\n"
                "$ pellucid compare checkpoint.pt model.safetensors",

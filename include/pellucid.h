@@ -350,16 +350,22 @@ PEL_API bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pe
                               pel_write *write, void *arg, size_t *n_left, pel_error *error);
 
 typedef struct pel_compare_options {
-    /* {"a", "b", "prefix_a", "prefix_b", "lost_a", "lost_b", "equal", "differences": [{"kind", "name", "a", "b"}]} */
+    /* {"a", "b", "prefix_a", "prefix_b", "lost_a", "lost_b", "equal", "differences": [{"kind", "name", "a", "b"}], "open",
+     * "load_state_dict": {"strict": "loads", "raises" or "unknown", "missing", "unexpected", "mismatched", "renames",
+     * "tied", "load"}}; the last where one side is a model: a source or a run */
     bool as_json;
     bool ignore_dtype;
 } pel_compare_options;
 
+typedef struct pel_compare_result {
+    unsigned differences; /* a file whose tensors can't all be read counts as one */
+    unsigned open;        /* what fits only if something that is not known does: sizes, layers, branches of a source */
+} pel_compare_result;
+
 /* Which tensors only one of two files has, and which differ in shape or dtype. Files may hold the model trees that
- * --json writes: those of scans, of recorded runs, of live models. differences: how many; NULL if of no interest. A
- * file whose tensors can't all be read counts as one. */
+ * --json writes: those of scans, of recorded runs, of live models. result: NULL if of no interest. */
 PEL_API bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,
-                              const pel_compare_options *options, pel_text *out, unsigned *differences,
+                              const pel_compare_options *options, pel_text *out, pel_compare_result *result,
                               pel_error *error);
 
 /* ---- networks from source, nothing executed ---- */

@@ -579,6 +579,7 @@ typedef struct compare_call {
     pel_loaded loaded[2];
     pel_comparison found;
     bool is_model[2]; /* not a file of tensors: a source or a run */
+    const pel_network *nearest[2];
     pel_buf out;
 } compare_call;
 
@@ -596,8 +597,9 @@ static void compare_nearest(pel_ctx *ctx, compare_call *call) {
                              (found.equal == call->found.equal && found.differences.n < call->found.differences.n);
             if (tried && !is_nearer) continue;
             call->found = found;
-            call->is_model[0] = !a->at[i]->format.len;
-            call->is_model[1] = !b->at[k]->format.len;
+            call->nearest[0] = a->at[i];
+            call->nearest[1] = b->at[k];
+            for (int s = 0; s < 2; s++) call->is_model[s] = !call->nearest[s]->format.len;
         }
 }
 
@@ -611,18 +613,22 @@ static void compare_body(pel_ctx *ctx, void *arg) {
     }
     pel_str a = str_of(call->files[0]->name), b = str_of(call->files[1]->name);
     compare_nearest(ctx, call);
-    if (call->options.as_json)
-        pel_comparison_json(&call->found, a, b, &call->out);
-    else
-        pel_comparison_text(&call->found, a, b, &call->out);
-    bool is_swapped = call->is_model[1] && !call->is_model[0];
-    pel_load_verdict verdict = { &call->found, is_swapped, is_swapped ? a : b };
-    if (!call->options.as_json && (call->is_model[0] || call->is_model[1]))
-        pel_load_verdict_text(ctx, &verdict, &call->out);
+    bool is_swapped = call->is_model[1] && !call->is_model[0], any_model = call->is_model[0] || call->is_model[1];
+    pel_load_verdict verdict = { .found = &call->found,
+                                 .model = call->nearest[is_swapped],
+                                 .checkpoint = call->nearest[!is_swapped],
+                                 .is_swapped = is_swapped,
+                                 .file = is_swapped ? a : b };
+    if (call->options.as_json) {
+        pel_comparison_json(ctx, &call->found, a, b, any_model ? &verdict : NULL, &call->out);
+        return;
+    }
+    pel_comparison_text(&call->found, a, b, &call->out);
+    if (any_model) pel_load_verdict_text(ctx, &verdict, &call->out);
 }
 
 bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,
-                      const pel_compare_options *options, pel_text *out, unsigned *differences, pel_error *error) {
+                      const pel_compare_options *options, pel_text *out, pel_compare_result *result, pel_error *error) {
     compare_call call = { .files = { a, b }, .out = pel_buf_in(ctx) };
     if (options) call.options = *options;
     pel_err err;
@@ -631,6 +637,8 @@ bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_fil
         *out = text_of(pel_buf_str(&call.out));
     else
         pel_give_error(&err, (pel_str){ "", 0 }, error);
-    if (differences) *differences = call.found.differences.n + (call.found.lost_a > 0) + (call.found.lost_b > 0);
+    if (!result) return done;
+    result->differences = call.found.differences.n + (call.found.lost_a > 0) + (call.found.lost_b > 0);
+    result->open = call.found.open;
     return done;
 }

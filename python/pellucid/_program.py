@@ -182,6 +182,16 @@ class Comparison(Result):
         """Tensors without the prefix that was stripped from the names of their side, such as those of an optimiser."""
         return int(self._row["not_compared"])
 
+    @property
+    def open(self) -> int:
+        """What agrees only if something that a source leaves open does: sizes, layers, branches."""
+        return int(self._row["open"])
+
+    @property
+    def load_state_dict(self) -> dict[str, Any] | None:
+        """What `load_state_dict(strict=True)` would say, renames, and the line that loads; None between two files."""
+        return self._row.get("load_state_dict")
+
     def __bool__(self) -> bool:
         return self.same
 

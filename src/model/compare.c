@@ -120,6 +120,26 @@ static uint32_t n_lost(const pel_network *network) {
     return n;
 }
 
+static bool is_open(const pel_shape *shape) {
+    bool any = !shape->is_known;
+    for (uint32_t i = 0; i < shape->n; i++) any |= shape->dims[i].symbol.len > 0;
+    return any;
+}
+
+static void count_opaque(void *arg, const pel_module *module, pel_str path) {
+    (void)path;
+    *(uint32_t *)arg += module->is_opaque || module->repeat.symbol.len || module->condition.len;
+}
+
+/* What a source does not say of its network: layers of unknown classes, branches, how many of them. */
+static uint32_t n_unsaid(pel_ctx *ctx, const pel_network *network) {
+    uint32_t n = 0;
+    if (network->format.len) return 0;
+    pel_each_module(ctx, network, count_opaque, &n);
+    for (uint32_t i = 0; i < network->unknown.n; i++) n += network->unknown.at[i].is_lost;
+    return n;
+}
+
 /* A prefix is tried only if both sides have names that the other lacks: where one side is part of the other, it could
  * only take matches away. Sizes and dtypes that are not known make no difference. */
 void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_network *second, bool ignore_dtype,
@@ -136,6 +156,7 @@ void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_netwo
     *out = (pel_comparison){ .prefix_a = a.prefix, .prefix_b = b.prefix, .apart_a = a.apart, .apart_b = b.apart };
     out->lost_a = n_lost(first);
     out->lost_b = n_lost(second);
+    out->open = n_unsaid(ctx, first) + n_unsaid(ctx, second);
     for (uint32_t i = 0; i < a.rows.n; i++) {
         const named *x = &a.rows.at[i], *y = find(&b, x->name);
         pel_difference difference = { .name = x->name, .a = x->tensor, .b = y ? y->tensor : NULL };
@@ -148,6 +169,7 @@ void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_netwo
             difference.kind = PEL_OTHER_DTYPE;
         else {
             out->equal++;
+            out->open += is_open(&x->tensor->shape) || is_open(&y->tensor->shape);
             continue;
         }
         pel_push(ctx, &out->differences, difference);
@@ -244,7 +266,8 @@ static void put_side(pel_json *json, const char *key, const pel_model_tensor *te
 }
 
 /* The keys in the order of pellucid.h. A side that has no such tensor is left out. */
-void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out) {
+void pel_comparison_json(pel_ctx *ctx, const pel_comparison *found, pel_str a, pel_str b,
+                         const struct pel_load_verdict *verdict, pel_buf *out) {
     pel_json writer = pel_json_to(out), *json = &writer;
     pel_json_object(json);
     pel_json_key(json, "a"), pel_json_str(json, a);
@@ -267,6 +290,8 @@ void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_
         pel_json_end_object(json);
     }
     pel_json_end_array(json);
+    pel_json_key(json, "open"), pel_json_int(json, found->open);
+    if (verdict) pel_json_key(json, "load_state_dict"), pel_load_verdict_json(ctx, verdict, json);
     pel_json_end_object(json);
     pel_put_byte(out, '\n');
 }

@@ -187,22 +187,29 @@ typedef struct pel_comparison {
     pel_str prefix_a, prefix_b; /* taken off the names of one side, where that makes them the other's */
     uint32_t apart_a, apart_b;  /* tensors without that prefix: passed over */
     uint32_t lost_a, lost_b;    /* what could not be read of each: what is equal may not be all */
+    uint32_t open; /* of those that are equal: a size is a symbol; and what is not known of the model that a source makes */
 } pel_comparison;
 
 void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_network *second, bool ignore_dtype,
                          pel_comparison *out);
+struct pel_load_verdict;
 void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
-void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
+/* verdict: NULL where neither side is a model. */
+void pel_comparison_json(pel_ctx *ctx, const pel_comparison *found, pel_str a, pel_str b,
+                         const struct pel_load_verdict *verdict, pel_buf *out);
 
 /* ---- load_verdict.c ---- */
 
 typedef struct pel_load_verdict {
     const pel_comparison *found;
+    const pel_network *model, *checkpoint;
     bool is_swapped; /* b is the model, a the checkpoint */
     pel_str file;    /* of the checkpoint */
 } pel_load_verdict;
 /* What load_state_dict(strict=True) would say, which renames would help, and the line that loads the file. */
 void pel_load_verdict_text(pel_ctx *ctx, const pel_load_verdict *verdict, pel_buf *out);
+/* The same as an object. */
+void pel_load_verdict_json(pel_ctx *ctx, const pel_load_verdict *verdict, pel_json *json);
 
 /* What a network from source leaves open (sizes, counts, conditions), as another one has it. Facts that are already
  * there stay. */

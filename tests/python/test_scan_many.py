@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import sys
 
@@ -161,6 +162,46 @@ def test_the_words_of_load_state_dict(pellucid, tmp_path) -> None:
         space["net"].load_state_dict(torch.load(checkpoint, weights_only=True))
     said = mismatch[mismatch.index("\tsize mismatch"):].splitlines()[0].strip()
     assert said in str(error.value) and "load: " not in mismatch
+
+
+def verdict_of(pellucid, *sides):
+    done = pellucid("compare", *sides, "--python", sys.executable, "--json")
+    return done.code, json.loads(done.out)["load_state_dict"]
+
+
+def test_the_verdict_as_json_and_a_line_that_renames_whole_parts(pellucid, tmp_path) -> None:
+    source, checkpoint = tmp_path / "net.py", tmp_path / "net.pt"
+    source.write_text("import torch.nn as nn\nclass B(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                      "        self.attention = nn.Linear(3, 3)\n        self.cross_attn = nn.Linear(3, 3)\n"
+                      "net = nn.Sequential(B())\n")
+    space: dict = {}
+    exec(source.read_text(), space)
+    state = space["net"].state_dict()
+    torch.save({key.replace(".attention.", ".attn."): value for key, value in state.items()}, checkpoint)
+    code, verdict = verdict_of(pellucid, source, checkpoint)
+    assert code == 4 and verdict["strict"] == "raises" and verdict["mismatched"] == []
+    assert verdict["missing"] == ["0.attention.weight", "0.attention.bias"]
+    assert verdict["unexpected"] == ["0.attn.weight", "0.attn.bias"]
+    assert verdict["renames"] == [{"checkpoint": "attn", "model": "attention", "tensors": 2}]
+    exec(verdict["load"], {"torch": torch, "re": re, "model": space["net"]})  # cross_attn keeps its name
+    assert verdict_of(pellucid, checkpoint, source)[1] == verdict
+    torch.save({f"model.{key}": value for key, value in state.items()}, checkpoint)
+    code, verdict = verdict_of(pellucid, source, checkpoint)
+    assert verdict["strict"] == "raises"  # as torch does
+    exec(verdict["load"], {"torch": torch, "model": space["net"]})
+    torch.save(state, checkpoint)
+    assert verdict_of(pellucid, source, checkpoint)[1]["strict"] == "loads"
+    done = pellucid("compare", checkpoint, checkpoint, "--json")
+    assert done.code == 0 and "load_state_dict" not in json.loads(done.out)
+
+
+def test_what_the_source_leaves_open_is_no_fit(pellucid, tmp_path) -> None:
+    source, checkpoint = write(tmp_path, "net.py", 3), save(tmp_path / "net.pt")
+    text = source.read_text()
+    for opened in ("Net(absent.SIZE)", "nn.Sequential(Net(3), absent.Layer(3))"):
+        source.write_text("import absent\n" + text[: text.rindex("Net(")] + opened + "\n")
+        done = pellucid("compare", source, checkpoint, "--python", sys.executable)
+        assert done.code in (3, 4) and "would take it\n" not in done.out, opened
 
 
 def test_or_it_does_not(pellucid, tmp_path) -> None:
