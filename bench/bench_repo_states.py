@@ -111,8 +111,8 @@ def place_of(folder: pathlib.Path, path: pathlib.Path) -> tuple[pathlib.Path, st
 def executor() -> subprocess.Popen[str]:
     """A Python that has imported torch, and forks off a process for each file."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
-    return subprocess.Popen([sys.executable, "-c", EXECUTE, str(PACKAGE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                            stderr=subprocess.DEVNULL, env=environment)
+    return subprocess.Popen([sys.executable, "-c", EXECUTE, str(PACKAGE)], text=True, env=environment,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
 def execute(process: subprocess.Popen[str], root: pathlib.Path, name: str, most: int,

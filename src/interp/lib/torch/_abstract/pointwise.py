@@ -33,10 +33,16 @@ def publish(name, function, in_place=True):
         setattr(Tensor, name + '_', written)
 
 
+def _of_unknown():
+    return _pellucid.unknown('value of a tensor', 'it is computed from what is not known')
+
+
 def _floating(function):
     """Integers become the default float."""
 
     def operation(input, *args, out=None, **kwargs):
+        if is_symbol(input):
+            return _of_unknown()
         t = like(input)
         if t.dtype.kind < 2:
             t.dtype = t._dtype = defaults.dtype
@@ -49,6 +55,8 @@ def _floating(function):
 
 def _keeping(function):
     def operation(input, *args, out=None, **kwargs):
+        if is_symbol(input):
+            return _of_unknown()
         t = like(input)
         if function is not None and not args and input._value is not None:
             t._value = values.mapped(function, known_value(input))
@@ -59,6 +67,8 @@ def _keeping(function):
 
 def _testing(function):
     def operation(input, *args, out=None, **kwargs):
+        if is_symbol(input):
+            return _of_unknown()
         t = like(input)
         t.dtype = t._dtype = bool_
         if input._value is not None:
@@ -209,7 +219,7 @@ def _beside_symbol(kind, input, other):
     """A tensor and something unknown: a number, for all that its author says."""
     t, symbol = (other, input) if is_symbol(input) else (input, other)
     if is_symbol(t) or not isinstance(t, Tensor):
-        return _pellucid.unknown('value of a tensor', 'it is computed from what is not known')
+        return _of_unknown()
     _pellucid.unknown(_pellucid.symbol_text(symbol), 'beside a tensor it is taken for a number')
     dtype = bool_ if kind == 'bool' else defaults.dtype if kind == 'float' and t.dtype.kind < 2 else t.dtype
     return after(make(t.shape, dtype, None), t)
