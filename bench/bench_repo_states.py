@@ -1,11 +1,12 @@
 """The state_dict that `pellucid scan` reads off repositories, beside that of the executed model.
 
-    python bench/bench_repo_states.py FOLDER [--only NAME,...] [--limit N] [--per-file N] [--json FILE]
+    python bench/bench_repo_states.py FOLDER [--only NAME,...] [--limit N] [--per-file N] [--give N] [--json FILE]
 
 FOLDER holds one checkout per folder. Every file that defines a module class is imported in a process of its own, forked
 off one that has imported torch, in the environment of this Python; each public class and function of it that needs no
 argument (or with --give N takes N for each) is called there, and counts if a module comes back. Then `pellucid scan`
-reads `from FILE import NAME; model = NAME()` without executing anything. Names, shapes and order must be equal. What is different and was called exact is wrong without a word.
+reads `from FILE import NAME; model = NAME()` without executing anything. Names, shapes and order must be equal. What is
+different and was called exact is wrong without a word.
 
 This executes the files' code: use it for repositories that you would run.
 """
