@@ -350,9 +350,9 @@ PEL_API bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pe
                               pel_write *write, void *arg, size_t *n_left, pel_error *error);
 
 typedef struct pel_compare_options {
-    /* {"a", "b", "prefix_a", "prefix_b", "lost_a", "lost_b", "equal", "differences": [{"kind", "name", "a", "b"}], "open",
-     * "load_state_dict": {"strict": "loads", "raises" or "unknown", "missing", "unexpected", "mismatched", "renames",
-     * "tied", "load"}}; the last where one side is a model: a source or a run */
+    /* {"a", "b", "prefix_a", "prefix_b", "lost_a", "lost_b", "equal", "differences": [{"kind", "name", "a", "b"}],
+     * "open", "load_state_dict": {"strict": "loads", "raises" or "unknown", "missing", "unexpected", "mismatched",
+     * "renames", "tied", "load"}}; the last where one side is a model: a source or a run */
     bool as_json;
     bool ignore_dtype;
 } pel_compare_options;

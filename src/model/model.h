@@ -187,7 +187,8 @@ typedef struct pel_comparison {
     pel_str prefix_a, prefix_b; /* taken off the names of one side, where that makes them the other's */
     uint32_t apart_a, apart_b;  /* tensors without that prefix: passed over */
     uint32_t lost_a, lost_b;    /* what could not be read of each: what is equal may not be all */
-    uint32_t open; /* of those that are equal: a size is a symbol; and what is not known of the model that a source makes */
+    uint32_t
+        open; /* of those that are equal: a size is a symbol; and what is not known of the model that a source makes */
 } pel_comparison;
 
 void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_network *second, bool ignore_dtype,

@@ -171,7 +171,8 @@ def verdict_of(pellucid, *sides):
 
 def test_the_verdict_as_json_and_a_line_that_renames_whole_parts(pellucid, tmp_path) -> None:
     source, checkpoint = tmp_path / "net.py", tmp_path / "net.pt"
-    source.write_text("import torch.nn as nn\nclass B(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    source.write_text("import torch.nn as nn\n\nclass B(nn.Module):\n    def __init__(self):\n"
+                      "        super().__init__()\n"
                       "        self.attention = nn.Linear(3, 3)\n        self.cross_attn = nn.Linear(3, 3)\n"
                       "net = nn.Sequential(B())\n")
     space: dict = {}
