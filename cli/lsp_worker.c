@@ -18,6 +18,7 @@
 #define STEPS 200000000u  /* of one analysis: some two seconds */
 #define TIME_LIMIT 20000u /* milliseconds: then it is ended, whatever it does */
 #define MAX_APART 64      /* import statements that are not shared */
+#define MAX_WORKERS 3     /* each keeps what documents of the same roots import: some hundred megabytes */
 
 uint64_t cli_lsp_now(void) {
     struct timespec now;
@@ -311,13 +312,20 @@ _Noreturn static void work(worker *w) {
 
 /* ---- the server's side ---- */
 
+typedef struct seat { /* a worker, and the roots that it serves */
+    pid_t process;    /* 0: none */
+    int wire;
+    bytes in, out;
+    bytes roots;   /* as bytes that are equal if the roots are */
+    uint64_t used; /* the number of its last analysis */
+} seat;
+
 struct cli_lsp_host {
     pel_lsp *server;
     given given;
-    pid_t process; /* 0: none */
-    int wire;
-    bytes in, out;
-    bytes request; /* of the analysis that is under way, for another worker */
+    seat seats[MAX_WORKERS];
+    seat *at;      /* of the analysis that is under way, or was last */
+    bytes request; /* of that, for another worker */
     uint64_t number;
     bool is_busy;
     unsigned restarts; /* of the worker, for this analysis */
@@ -325,13 +333,13 @@ struct cli_lsp_host {
     size_t n_apart;
 };
 
-static void end_worker(cli_lsp_host *host) {
-    if (!host->process) return;
-    close(host->wire);
-    kill(host->process, SIGTERM);
-    while (waitpid(host->process, NULL, 0) < 0 && errno == EINTR) continue;
-    host->process = 0;
-    host->in.len = host->out.len = 0;
+static void end_worker(seat *at) {
+    if (!at->process) return;
+    close(at->wire);
+    kill(at->process, SIGTERM);
+    while (waitpid(at->process, NULL, 0) < 0 && errno == EINTR) continue;
+    at->process = 0;
+    at->in.len = at->out.len = 0;
 }
 
 /* The worker must not write to the client. */
@@ -345,11 +353,14 @@ static void hide_stdout(void) {
 
 static bool start_worker(cli_lsp_host *host) {
     int ends[2];
-    if (host->process) return true;
+    seat *at = host->at;
+    if (at->process) return true;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return false;
-    host->process = fork();
-    if (host->process == 0) {
+    at->process = fork();
+    if (at->process == 0) {
         close(ends[0]);
+        for (size_t i = 0; i < MAX_WORKERS; i++) /* those of the others: a worker ends when its wire does */
+            if (host->seats[i].process > 0) close(host->seats[i].wire);
         hide_stdout();
         signal(SIGTERM, SIG_DFL);
         worker w = { .wire = ends[1], .given = &host->given, .apart = host->apart, .ctx = pellucid_open(NULL) };
@@ -357,14 +368,51 @@ static bool start_worker(cli_lsp_host *host) {
         work(&w);
     }
     close(ends[1]);
-    host->wire = ends[0];
-    if (host->process < 0) {
+    at->wire = ends[0];
+    if (at->process < 0) {
         close(ends[0]);
-        host->process = 0;
+        at->process = 0;
         return false;
     }
-    fcntl(host->wire, F_SETFL, O_NONBLOCK);
+    fcntl(at->wire, F_SETFL, O_NONBLOCK);
     return true;
+}
+
+/* The roots of a request, as bytes. False: it can't be read, and any worker may say so. */
+static bool roots_of(const cli_lsp_host *host, bytes *roots) {
+    pel_ctx *ctx = pellucid_open(NULL);
+    pel_lsp_job job;
+    pel_error error;
+    bool done = ctx && pellucid_lsp_job(ctx, (pel_text){ host->request.at, host->request.len }, &job, &error);
+    cli_sources *sources = done ? sources_for(&host->given, &job) : NULL;
+    for (size_t i = 0; sources && i < sources->n_roots; i++)
+        done &= put(roots, sources->roots[i], strlen(sources->roots[i]) + 1);
+    cli_sources_free(sources);
+    if (ctx) pellucid_close(ctx);
+    return done && sources;
+}
+
+/* The worker that has these roots; else an empty seat, or that of the worker that was asked longest ago. */
+static void take_seat(cli_lsp_host *host) {
+    bytes roots = { 0 };
+    seat *oldest = host->at = &host->seats[0];
+    bool is_known = roots_of(host, &roots), is_there = false;
+    for (size_t i = 0; i < MAX_WORKERS && is_known; i++) {
+        seat *at = &host->seats[i];
+        bool is_it = at->process && at->roots.len == roots.len && memcmp(at->roots.at, roots.at, roots.len) == 0;
+        if (is_it) host->at = at;
+        is_there |= is_it;
+        if (oldest->process && (!at->process || at->used < oldest->used)) oldest = at;
+    }
+    if (is_known && !is_there) {
+        end_worker(oldest);
+        free(oldest->roots.at);
+        oldest->roots = roots;
+        host->at = oldest;
+    } else {
+        free(roots.at);
+    }
+    host->at->used = host->number;
 }
 
 static void end_analysis(cli_lsp_host *host, pel_text result, const char *failed) {
@@ -374,7 +422,7 @@ static void end_analysis(cli_lsp_host *host, pel_text result, const char *failed
 
 static void send_request(cli_lsp_host *host) {
     pel_text request = { host->request.at, host->request.len };
-    if (!start_worker(host) || !put_message(&host->out, REQUEST, host->number, request))
+    if (!start_worker(host) || !put_message(&host->at->out, REQUEST, host->number, request))
         end_analysis(host, (pel_text){ NULL, 0 }, "no process can be started");
 }
 
@@ -383,15 +431,17 @@ void cli_lsp_begin(cli_lsp_host *host, pel_text request, uint64_t number) {
     host->restarts = 0;
     host->is_busy = true;
     host->request.len = 0;
-    if (put(&host->request, request.ptr, request.len))
-        send_request(host);
-    else
+    if (!put(&host->request, request.ptr, request.len)) {
         end_analysis(host, (pel_text){ NULL, 0 }, "out of memory");
+        return;
+    }
+    take_seat(host);
+    send_request(host);
 }
 
 /* A file has changed that was imported, or an import is not to be shared. */
 static void start_over(cli_lsp_host *host, pel_text statement) {
-    end_worker(host);
+    end_worker(host->at);
     if (statement.len && host->n_apart < MAX_APART) {
         char *kept = calloc(statement.len + 1, 1);
         if (kept) host->apart[host->n_apart++] = memcpy(kept, statement.ptr, statement.len);
@@ -422,14 +472,15 @@ static void take_message(cli_lsp_host *host, const message *head, pel_text text)
 }
 
 void cli_lsp_collect(cli_lsp_host *host) {
-    if (!host->process) return;
+    seat *at = host->at;
+    if (!at || !at->process) return;
     int got;
-    while ((got = read_into(&host->in, host->wire)) > 0) continue;
+    while ((got = read_into(&at->in, at->wire)) > 0) continue;
     message head;
-    while (first_message(&host->in, &head)) {
+    while (first_message(&at->in, &head)) {
         bytes text = { 0 };
-        if (!put(&text, host->in.at + sizeof head, (size_t)head.len)) return;
-        drop(&host->in, sizeof head + (size_t)head.len);
+        if (!put(&text, at->in.at + sizeof head, (size_t)head.len)) return;
+        drop(&at->in, sizeof head + (size_t)head.len);
         if ((message_kind)head.kind == STALE)
             start_over(host, (pel_text){ text.at, text.len });
         else
@@ -441,12 +492,13 @@ void cli_lsp_collect(cli_lsp_host *host) {
 }
 
 bool cli_lsp_wait(cli_lsp_host *host, int milliseconds) {
-    short wanted = (short)(POLLIN | (host->out.len ? POLLOUT : 0));
-    struct pollfd wires[2] = { { STDIN_FILENO, POLLIN, 0 }, { host->process ? host->wire : -1, wanted, 0 } };
+    seat *at = host->at;
+    short wanted = (short)(POLLIN | (at && at->out.len ? POLLOUT : 0));
+    struct pollfd wires[2] = { { STDIN_FILENO, POLLIN, 0 }, { at && at->process ? at->wire : -1, wanted, 0 } };
     if (poll(wires, 2, milliseconds) <= 0) return false;
     if (wires[1].revents & POLLOUT) {
-        ssize_t n = write(host->wire, host->out.at, host->out.len);
-        if (n > 0) drop(&host->out, (size_t)n);
+        ssize_t n = write(at->wire, at->out.at, at->out.len);
+        if (n > 0) drop(&at->out, (size_t)n);
     }
     return wires[0].revents != 0;
 }
@@ -505,10 +557,13 @@ cli_lsp_host *cli_lsp_host_new(pel_lsp *server, const cli_args *args) {
 void cli_lsp_host_free(cli_lsp_host *host) {
     if (!host) return;
 #if PEL_OS_CAN_FORK
-    end_worker(host);
+    for (size_t i = 0; i < MAX_WORKERS; i++) {
+        end_worker(&host->seats[i]);
+        free(host->seats[i].in.at);
+        free(host->seats[i].out.at);
+        free(host->seats[i].roots.at);
+    }
     for (size_t i = 0; i < host->n_apart; i++) free(host->apart[i]);
-    free(host->in.at);
-    free(host->out.at);
     free(host->request.at);
 #endif
     free(host);

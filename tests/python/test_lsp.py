@@ -449,3 +449,31 @@ def test_no_worker_is_left_over(client, tmp_path):
             return
         time.sleep(0.05)
     pytest.fail("the worker outlived its server")
+
+
+def children_of(process) -> list[int]:
+    return [int(p) for p in open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()]
+
+
+def test_documents_of_other_roots_have_workers_of_their_own(client, tmp_path):
+    """What one of them imported is still there when the other was edited; a fourth takes the place of the oldest."""
+    c = client()
+    c.start(tmp_path)
+    folders = [tmp_path / name for name in "abcd"]
+    opened = {}
+    for folder in folders:
+        folder.mkdir()
+        (folder / "part.py").write_text("def broken(:\n" if folder.name == "b" else "WIDTH = 1\n")
+    for folder in folders[:2]:
+        opened[folder] = c.open(folder / "net.py", "from part import WIDTH\nprint(WIDTH\n")
+        assert len(c.diagnostics(opened[folder])) == 1
+    workers = children_of(c.process)
+    assert len(workers) == 2
+    for version in range(2, 5):
+        for folder, uri in opened.items():
+            c.change(uri, version, {"text": "print(1\n" * (version % 2) + "x = 1\n"})
+            assert len(c.diagnostics(uri, version)) == version % 2
+    assert children_of(c.process) == workers
+    for folder in folders[2:]:
+        c.diagnostics(c.open(folder / "net.py", "x = 1\n"))
+    assert len(children_of(c.process)) == 3 and workers[0] not in children_of(c.process)
