@@ -138,11 +138,15 @@ static void json_body(pel_ctx *ctx, void *arg) {
     job->root = pel_json_read(ctx, job->text, 0);
 }
 
+/* By what it has at the top: an index of shards, a config, a tree of ours. */
 void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     json_job job = { bytes, NULL };
     pel_err why;
     if (!pel_attempt(ctx, json_body, &job, &why)) {
         if (why.code == PEL_E_FORMAT && pel_load_json_lines(ctx, out, name, bytes)) return;
+        if (why.code == PEL_E_FORMAT && pel_str_find(pel_str_of(why.what), PEL_STR("same key twice")))
+            pel_find(ctx, &out->findings, PEL_SUSPECT, "duplicate-key", (pel_str){ "", 0 }, why.at,
+                     PEL_STR("an object has one key twice: which of them counts depends on the reader"));
         pel_throw(ctx, why.code, why.at, "%s", why.what);
     }
     const pel_json_value *root = job.root, *map = pel_json_get(root, "weight_map");

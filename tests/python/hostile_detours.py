@@ -319,6 +319,8 @@ def texts() -> dict[str, Maker]:
     return {
         **{f"detour_{name}.json": js(row) for name, row in rows.items()},
         "worksheets.ipynb": js(old),
+        "detour_key_twice.json": lambda: b'{"_target_": "torch.nn.Linear", "_target_": "evil.function"}',
+        "single_quotes.json": lambda: b"{'_target_': 'os.system'}",
         "entry_point.yaml": lambda: b"init_fn: os:system\n",
         "import_path.yaml": lambda: b"applications:\n- import_path: evil:app\n",
         "flow_requirement.yaml": lambda: b"dependencies: [{pip: ['git+https://h/x']}]\n",

@@ -3,7 +3,7 @@
 HOSTILE has a maker per file name, FOLDERS the files of whole folders. Each must be dangerous or suspicious, but where
 EXPECT says what else is right, and why.
 
-    python tests/python/hostile_files.py FOLDER       writes them all"""
+    python tests/python/hostile_files.py FOLDER       writes them all; FOLDER/files is for bench/bench_audit.py"""
 
 from __future__ import annotations
 
@@ -1204,5 +1204,12 @@ def write(folder: pathlib.Path) -> None:
             os.symlink(leads, path / name)
 
 
+def write_manifest(folder: pathlib.Path) -> None:
+    """For bench/bench_audit.py: the single files that no reader may pass."""
+    rows = {name: {"expect": "not harmless"} for name in HOSTILE if name not in EXPECT}
+    (folder / "files" / "manifest.json").write_text(json.dumps(rows))
+
+
 if __name__ == "__main__":
     write(pathlib.Path(sys.argv[1]))
+    write_manifest(pathlib.Path(sys.argv[1]))

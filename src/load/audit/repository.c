@@ -468,8 +468,9 @@ static void read_json_line(pel_ctx *ctx, void *arg) {
 static void find_quoted_names(pel_ctx *ctx, pel_loaded *out, pel_str bytes) {
     for (size_t i = 0; i < bytes.len; i++) {
         size_t start = i + 1;
-        if (bytes.ptr[i] != '"') continue;
-        for (i = start; i < bytes.len && bytes.ptr[i] != '"'; i++) i += bytes.ptr[i] == '\\';
+        char quote = bytes.ptr[i];
+        if (quote != '"' && quote != '\'') continue; /* Python's own literals have either */
+        for (i = start; i < bytes.len && bytes.ptr[i] != quote; i++) i += bytes.ptr[i] == '\\';
         pel_str text = pel_str_cut(bytes, start, i < bytes.len ? i : bytes.len);
         if (text.len < MAX_NAME) text = unescaped(ctx, text);
         if (text.len < MAX_NAME && is_hot(text, false)) judge_target(ctx, out, text, start);
