@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """Source back from model files that the real library wrote: does it compute what the file computes?
 
-    python bench/bench_recover.py make FOLDER --kind pt2|traced|scripted [--count 30] [--seed recover1]
+    python bench/bench_recover.py make FOLDER --kind pt2|traced|scripted|onnx|keras [--count 30] [--seed recover1]
     python bench/bench_recover.py run FOLDER [--kind ...] [--only TEXT] [--quick] [-o rows.jsonl]
+
+Kinds: archives of torch.export, TorchScript (traced, scripted), ONNX (both exporters of torch, by turns; fixed and open
+batch, by turns; needs onnx, onnxscript and onnxruntime) and Keras (keras.applications and small models, .keras and .h5 by
+turns; needs keras). For these two another engine computes: equal means within 1e-5 of the largest number.
 
 `make` takes models of the zoo at random (a fixed seed gives the same ones), has torch write each into a file, and
 keeps beside it the inputs, other inputs of the same shapes, and the number of lines of the live model's skeleton. `run`
@@ -37,8 +41,9 @@ from typing import Any, Callable
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 HERE = pathlib.Path(__file__).resolve().parent
 SHARED = os.environ.get("PELLUCID_SHARED", str(HERE.parent.parent / "shared"))
-KINDS = ("pt2", "traced", "scripted")
-ENDINGS = {"pt2": ".pt2", "traced": ".pt", "scripted": ".pt"}
+KINDS = ("pt2", "traced", "scripted", "onnx", "keras")
+ENDINGS = {"pt2": ".pt2", "traced": ".pt", "scripted": ".pt", "onnx": ".onnx"}
+TOLERANCE = 1e-5
 MEMORY = 3 * 2**30
 SECONDS = 240
 MOST_PARAMETERS = 12_000_000
@@ -81,11 +86,28 @@ def written(name: str, kind: str, path: pathlib.Path) -> dict[str, Any]:
             if kwargs:
                 raise ValueError("the model takes keywords: a trace has none")
             torch.jit.trace(model, tuple(args), strict=False, check_trace=False).save(str(path))
+        elif kind == "onnx":
+            write_onnx(model, args, kwargs, path)
         else:
             torch.jit.script(model).save(str(path))
     other = zoo.another(name, args, kwargs)
     torch.save([(tuple(args), dict(kwargs)), (tuple(other[0]), dict(other[1]))], path.with_suffix(".inputs"))
     return {"name": name, "kind": kind, "parameters": sum(p.numel() for p in model.parameters())}
+
+
+def write_onnx(model: Any, args: Any, kwargs: Any, path: pathlib.Path) -> None:
+    """By the name's checksum: which exporter, and whether the first size of the first input is open."""
+    import zlib
+
+    import torch
+    number = zlib.crc32(path.name.encode())
+    new, is_open = bool(number & 1), bool(number & 2) and not kwargs and len(args) == 1
+    how: dict[str, Any] = {"external_data": False} if new else {}
+    if is_open and new:
+        how["dynamic_shapes"] = ({0: torch.export.Dim("batch", min=1, max=64)},)
+    if is_open and not new:
+        how |= {"input_names": ["x"], "dynamic_axes": {"x": {0: "batch"}}}
+    torch.onnx.export(model, tuple(args), path, kwargs=dict(kwargs), dynamo=new, verbose=False, **how)
 
 
 def live_lines(name: str) -> dict[str, Any]:
@@ -98,9 +120,12 @@ def live_lines(name: str) -> dict[str, Any]:
 
 def make(options: argparse.Namespace) -> int:
     import torch  # noqa: F401  (once, before the forks)
+    if options.kind == "keras":
+        import keras_files
+        return keras_files.make(pathlib.Path(options.folder, "keras"), options.count)
     sys.path.insert(0, os.path.join(SHARED, "zoo"))
     import zoo
-    kinds = [options.kind] if options.kind else list(KINDS)
+    kinds = [options.kind] if options.kind else list(KINDS[:4])
     small = {row["name"] for row in json.loads(pathlib.Path(SHARED, "zoo", "zoo.json").read_text())
              if row["params"] <= MOST_PARAMETERS}
     for kind in kinds:
@@ -210,6 +235,8 @@ def outcome(path: pathlib.Path, note: dict[str, Any], keep: pathlib.Path | None,
         module = space[made.root]().eval()
     except Exception as error:
         return {**row, "outcome": "not built", "why": f"{type(error).__name__}: {str(error)[:300]}"}
+    if kind in ("onnx", "keras"):
+        return {**row, **against_engine(path, kind, module)}
     original, tensors, exact = original_of(path, kind)
     for name in set(module.state_dict()) - set(tensors):  # plain tensor attributes, which no state dict has
         with contextlib.suppress(AttributeError):
@@ -236,6 +263,66 @@ def outcome(path: pathlib.Path, note: dict[str, Any], keep: pathlib.Path | None,
     return {**row, "outcome": "equal"}
 
 
+def against_engine(path: pathlib.Path, kind: str, module: Any) -> dict[str, Any]:
+    """The file's weights by `convert --for-source`, strictly; results against onnxruntime or Keras."""
+    import numpy
+    import pellucid
+    import torch
+    from pellucid._recover_onnx import tensors
+    weights = path.with_suffix(".safetensors")
+    try:
+        if module.state_dict():
+            pellucid.convert(path, weights, for_source=True)
+            module.load_state_dict(tensors(str(weights)), strict=True)
+    except Exception as error:
+        return {"outcome": "weights do not fit", "why": str(error)[:300]}
+    finally:
+        weights.unlink(missing_ok=True)
+    runs = 0
+    for index, (inputs, run_file) in enumerate(engine_runs(path, kind)):
+        what = f"inputs {index + 1}"
+        try:
+            want = [numpy.asarray(value) for value in run_file()]
+        except Exception as error:
+            if not index:
+                return {"outcome": "the engine can't run it", "why": str(error)[:200]}
+            continue
+        try:
+            with torch.no_grad():
+                got = module(*(torch.from_numpy(numpy.array(value)) for value in inputs))
+        except Exception as error:
+            return {"outcome": "raises", "why": f"{what}: {type(error).__name__}: {str(error)[:300]}"}
+        results = [numpy.asarray(torch.as_tensor(value)) for value in leaves(got)]
+        if [value.shape for value in want] != [value.shape for value in results]:
+            return {"outcome": "differs", "why": f"{what}: shapes {[v.shape for v in want]}, {[v.shape for v in results]}"[:300]}
+        for number, (left, right) in enumerate(zip(want, results)):
+            a, b = (numpy.nan_to_num(value.astype("float64")) for value in (left, right))
+            apart = float(abs(a - b).max()) / max(1.0, float(abs(a).max())) if a.size else 0.0
+            if apart > TOLERANCE:
+                return {"outcome": "differs", "why": f"{what}: result {number}: by {apart:.2g}"}
+        runs += 1
+    return {"outcome": "equal", "inputs": runs}
+
+
+def engine_runs(path: pathlib.Path, kind: str) -> Any:
+    """Inputs as arrays, and what runs the file on them."""
+    import numpy
+    import torch
+    if kind == "keras":
+        import keras_files
+        yield from keras_files.runs(path)
+        return
+    import onnxruntime
+    how = onnxruntime.SessionOptions()
+    how.intra_op_num_threads, how.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(str(path), how, providers=["CPUExecutionProvider"])
+    for args, kwargs in torch.load(path.with_suffix(".inputs"), weights_only=False):
+        given = [numpy.asarray(value) for value in leaves((args, kwargs))]
+        names = [i.name for i in session.get_inputs()]
+        if len(given) == len(names):
+            yield given, lambda: session.run(None, dict(zip(names, given)))
+
+
 def summary(rows: list[dict[str, Any]]) -> None:
     for kind in KINDS:
         mine = [row for row in rows if row.get("kind") == kind]
@@ -245,7 +332,8 @@ def summary(rows: list[dict[str, Any]]) -> None:
         wrong = [row for row in mine if row["outcome"] == "differs" and row.get("said_equal")]
         ratios = [row["lines"] / row["live"] for row in equal if row.get("live")]
         long = [row["name"] for row in equal if row["lines"] > 400 and row["lines"] > 1.5 * (row.get("live") or 0)]
-        print(f"{kind}: {len(equal)} of {len(mine)} equal in bits ({100 * len(equal) / len(mine):.0f}%), "
+        how = f"within {TOLERANCE:g}" if kind in ("onnx", "keras") else "in bits"
+        print(f"{kind}: {len(equal)} of {len(mine)} equal {how} ({100 * len(equal) / len(mine):.0f}%), "
               f"{len(wrong)} silently wrong")
         if ratios:
             print(f"  lines by the live skeleton's: median {statistics.median(ratios):.2f}, "
@@ -268,7 +356,7 @@ def run(options: argparse.Namespace) -> int:
             content = json.loads(note.read_text())
             if "error" in content or (options.only and not re.search(options.only, content["name"])):
                 continue
-            path = note.with_suffix(ENDINGS[kind])
+            path = note.with_suffix(ENDINGS.get(kind) or content["ending"])
             row = apart(lambda: outcome(path, content, keep / kind if keep else None, not options.quick))
             if "error" in row:
                 row = {"name": content["name"], "kind": kind, "outcome": "failed", "why": row["error"]}

@@ -91,7 +91,8 @@ static int make_file(const cli_args *args, const char *name, cli_model *model, p
         result = write_failed(&o);
     } else {
         pel_convert_options how = { .prefix = name ? NULL : cli_value(args, "prefix"),
-                                    .with_constants = !name && cli_has(args, "constants") };
+                                    .with_constants = !name && cli_has(args, "constants"),
+                                    .for_source = !name && cli_has(args, "for-source") };
         size_t n_left = 0;
         bool done = name
                         ? pellucid_extract(ctx, &model->file, (pel_text){ name, strlen(name) }, write_piece, &o, &error)
@@ -138,6 +139,7 @@ static const cli_option convert_options[] = {
     { 'o', "output", "FILE", "where the safetensors file goes", NULL },
     { 0, "prefix", "TEXT", "only the tensors whose names begin so, as 'model.', without it", NULL },
     { 0, "constants", NULL, "what no state dict has, too: buffers that are not persistent, constants", NULL },
+    { 0, "for-source", NULL, "the tensors that the source which `skeleton FILE` writes has: its names, orders and shapes", NULL },
     CLI_OPTION_MEMORY,
     CLI_OPTION_INSECURE,
     CLI_OPTION_END,

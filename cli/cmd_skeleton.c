@@ -18,18 +18,29 @@ static int skeleton_of_trace(const cli_args *args, pel_ctx *ctx, const cli_input
 
 /* A model file that holds a program: its source, compared with nothing. */
 static int skeleton_of_file(const cli_args *args, pel_ctx *ctx, const cli_input *input) {
-    pel_model_file file = { .name = { args->operands[0], strlen(args->operands[0]) }, .bytes = input->bytes };
+    cli_model model;
     pel_error error;
     pel_text text;
-    if (!pellucid_recover(ctx, &file, &text, &error)) return cli_report(ctx, input, &error, cli_has(args, "json"));
-    int result = cli_write(cli_value(args, "output"), text);
+    if (!cli_open_model(args->operands[0], &model, &error)) return cli_report(ctx, input, &error, cli_has(args, "json"));
+    int result = CLI_FINE;
+    bool is_written = pellucid_recover(ctx, &model.file, &text, &error);
+    if (is_written)
+        result = cli_write(cli_value(args, "output"), text);
+    else
+        result = cli_report(ctx, input, &error, cli_has(args, "json"));
+    cli_close_model(&model);
+    if (!is_written) return result;
     if (!cli_has(args, "no-verify"))
         fputs("pellucid: not verified: there is no Python with pellucid and torch; --python names one\n", stderr);
     return result == CLI_FINE && !cli_has(args, "no-verify") ? CLI_INCOMPLETE : result;
 }
 
-/* What only a zip archive begins with: no SPEC is the name of a file that does. */
-static bool is_archive(pel_text bytes) { return bytes.len > 4 && memcmp(bytes.ptr, "PK\3\4", 4) == 0; }
+/* What a zip archive, an HDF5 file or an ONNX model (the version of its format, a small number) begins with: no SPEC is
+ * the name of a file that does. */
+static bool is_model(pel_text bytes) {
+    bool is_onnx = bytes.len > 4 && bytes.ptr[0] == 8 && bytes.ptr[1] > 0 && bytes.ptr[1] < 32;
+    return is_onnx || (bytes.len > 4 && (memcmp(bytes.ptr, "PK\3\4", 4) == 0 || memcmp(bytes.ptr, "\x89HDF", 4) == 0));
+}
 
 static bool is_python_file(const char *path) {
     size_t n = strlen(path);
@@ -49,8 +60,8 @@ static int run(const cli_args *args) {
     cli_input input;
     pel_error error;
     bool is_read = cli_read(spec, PEL_TRACE_MAX, &input, &error);
-    bool is_ours = is_read && (pellucid_is_trace(input.bytes) || is_archive(input.bytes));
-    bool is_compared = is_ours && is_archive(input.bytes) && !cli_has(args, "no-verify") && cli_has_torch(args);
+    bool is_ours = is_read && (pellucid_is_trace(input.bytes) || is_model(input.bytes));
+    bool is_compared = is_ours && is_model(input.bytes) && !cli_has(args, "no-verify") && cli_has_torch(args);
     if (is_compared || (strchr(spec, ':') && !is_ours)) {
         if (is_read) cli_release(&input);
         return cli_run_python(args);

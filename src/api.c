@@ -530,7 +530,7 @@ bool pellucid_recover(pel_ctx *ctx, const pel_model_file *file, pel_text *out, p
 typedef struct content_call {
     const pel_model_file *file;
     pel_str name; /* of a tensor, or the prefix of all that are wanted */
-    bool with_constants;
+    bool with_constants, for_source;
     size_t n_left;
     pel_writer writer;
     pel_loaded loaded;
@@ -544,7 +544,16 @@ static void extract_body(pel_ctx *ctx, void *arg) {
 
 static void convert_body(pel_ctx *ctx, void *arg) {
     content_call *call = arg;
-    pel_load(ctx, call->file, &call->loaded);
+    if (call->for_source) {
+        pel_recovered made;
+        pel_recover_file(ctx, call->file, &made);
+        call->loaded = *made.loaded;
+        call->loaded.networks = (pel_networks){ 0 };
+        pel_push(ctx, &call->loaded.networks, made.network);
+        call->with_constants = true;
+    } else {
+        pel_load(ctx, call->file, &call->loaded);
+    }
     call->n_left = pel_write_safetensors(ctx, &call->loaded, call->name, call->with_constants, &call->writer);
 }
 
@@ -567,6 +576,7 @@ bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pel_conver
     content_call call = { .file = file,
                           .name = pel_str_of(how.prefix ? how.prefix : ""),
                           .with_constants = how.with_constants,
+                          .for_source = how.for_source,
                           .writer = { write, arg } };
     bool done = run_content_call(ctx, convert_body, &call, error);
     if (n_left) *n_left = call.n_left;

@@ -265,14 +265,16 @@ class Written(Result):
 
 
 def convert(file: Path, output: Path, *, prefix: str | None = None, constants: bool = False,
-            memory: int | None = None, insecure: bool = False) -> Written:
+            for_source: bool = False, memory: int | None = None, insecure: bool = False) -> Written:
     """Writes every tensor of a model file's state dict into a safetensors file, bit by bit, without executing anything.
 
     Args:
         prefix: only the tensors whose names begin so, without it
         constants: what no state dict has, too: buffers that are not persistent, constants of a program
+        for_source: the tensors of the source that `recover` writes: its names, orders and shapes
     """
-    options = options_of(output=output, prefix=prefix, constants=constants, memory=memory, insecure=insecure)
+    options = options_of(output=output, prefix=prefix, constants=constants, for_source=for_source, memory=memory,
+                         insecure=insecure)
     return Written(output, run("convert", *options, "--", os.fspath(file))[1].strip())
 
 

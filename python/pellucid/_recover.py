@@ -28,7 +28,7 @@ class Recovered(Result):
 
     source: str
     root: str
-    #: Runs in which it gave the file's results, bit by bit.
+    #: Runs in which it gave the file's results: as near as `nearness` says.
     equal: list[str] = field(default_factory=list)
     #: What differs first; "" if nothing does.
     difference: str = ""
@@ -36,6 +36,8 @@ class Recovered(Result):
     not_compared: str = ""
     #: What the file was loaded with.
     loader: str = "torch.export.load"
+    #: How near: other engines add in another order.
+    nearness: str = "bit by bit"
 
     @property
     def verdict(self) -> str:
@@ -43,7 +45,7 @@ class Recovered(Result):
             return f"differs from the file: {self.difference}"
         if self.not_compared:
             return f"not verified: {self.not_compared}"
-        return f"equal to {self.loader} of the file, bit by bit, in eval mode on {' and '.join(self.equal)}"
+        return f"equal to {self.loader} of the file, {self.nearness}, in eval mode on {' and '.join(self.equal)}"
 
     def save(self, path: Path) -> None:
         with open(path, "w", encoding="utf-8") as file:
@@ -89,6 +91,15 @@ def _compare(made: Recovered, file: Path) -> None:
     if verdict != "harmless":
         made.not_compared = f"the audit calls the file {verdict}, so torch must not load it"
         return
+    if _is_onnx(file):
+        from ._recover_onnx import NEARNESS
+        from ._recover_script import compare
+        if importlib.util.find_spec("onnxruntime") is None:
+            made.not_compared = "onnxruntime, which would run the file, is not installed"
+            return
+        made.loader, made.nearness = "onnxruntime", NEARNESS
+        made.equal, made.difference, made.not_compared = compare(file, made.source, made.root, "onnx")
+        return
     if not _is_export(file):
         from ._recover_script import compare
         made.loader = "torch.jit.load"
@@ -120,6 +131,11 @@ def _compare(made: Recovered, file: Path) -> None:
         if made.difference:
             return
         made.equal.append(name)
+
+
+def _is_onnx(file: Path) -> bool:
+    with open(file, "rb") as opened:
+        return opened.read(1) == b"\x08"
 
 
 def _is_export(file: Path) -> bool:

@@ -20,9 +20,9 @@ CHILD = "import sys; sys.path[:] = {paths!r}; from pellucid._recover_script impo
 PICTURES, LENGTHS = (64, 224, 32, 96, 128, 240, 256, 288, 160, 192, 384), (12, 16, 64, 8, 128)
 
 
-def compare(file: Path, source: str, root: str) -> tuple[list[str], str, str]:
-    """Runs in which both are equal, what differs, and why nothing was compared."""
-    job = json.dumps({"file": os.path.abspath(os.fspath(file)), "source": source, "root": root})
+def compare(file: Path, source: str, root: str, kind: str = "script") -> tuple[list[str], str, str]:
+    """Runs in which both are equal, what differs, and why nothing was compared. kind: whose module makes the runs."""
+    job = json.dumps({"file": os.path.abspath(os.fspath(file)), "source": source, "root": root, "kind": kind})
     command = [sys.executable, "-c", CHILD.format(paths=[path or os.getcwd() for path in sys.path])]
     try:
         done = subprocess.run(command, input=job, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -40,7 +40,10 @@ def main() -> None:
     job = json.load(sys.stdin)
     out = os.dup(1)
     os.dup2(2, 1)  # what the models print goes to stderr
-    equal, difference, why = _compared(job["file"], job["source"], job["root"])
+    compared = _compared
+    if job["kind"] == "onnx":
+        from ._recover_onnx import compared
+    equal, difference, why = compared(job["file"], job["source"], job["root"])
     answer = json.dumps({"equal": equal, "difference": difference, "not_compared": why})
     os.write(out, f"\npellucid: {answer}\n".encode())
 

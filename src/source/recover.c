@@ -66,7 +66,10 @@ static pel_str header(pel_recovery *r, pel_str name) {
     pel_put_c(&out, "Weights by name, in eval mode:\n    pellucid convert ");
     pel_put_visible(&out, name);
     pel_put_c(&out, " -o weights.safetensors");
-    if (r->n_constants) pel_put_c(&out, " --constants");
+    if (r->needs_conversion)
+        pel_put_c(&out, " --for-source");
+    else if (r->n_constants)
+        pel_put_c(&out, " --constants");
     pel_putf(&out, "\n    model = %s().eval()\n", r->root_class->text);
     pel_put_c(&out, "    model.load_state_dict(safetensors.torch.load_file(\"weights.safetensors\"))\n");
     if (r->is_fixed)
@@ -80,20 +83,38 @@ static pel_str header(pel_recovery *r, pel_str name) {
     return pel_str_cut(text, 0, text.len - 1);
 }
 
+/* The tensors of the parts as a tree, so that convert can write them. */
+static pel_network *tensors_of(pel_recovery *r) {
+    pel_network *network = pel_network_new(r->ctx, PEL_STR("source"));
+    network->separator = '.';
+    network->root = pel_module_new(r->ctx, PEL_STR(""), PEL_STR(""));
+    for (uint32_t i = 0; i < r->parts.n; i++)
+        for (uint32_t k = 0; k < r->parts.at[i]->held.n; k++) {
+            const pel_held *held = &r->parts.at[i]->held.at[k];
+            pel_model_tensor tensor = *held->tensor;
+            pel_str path = r->parts.at[i]->path;
+            tensor.name = tensor.full =
+                path.len ? pel_format(r->ctx, "%.*s.%s", PEL_FMT(path), held->name->text) : pel_name_str(held->name);
+            pel_push(r->ctx, &network->root->tensors, tensor);
+        }
+    return network;
+}
+
 /* Long because it is the order of the passes; the tree is checked before it is printed, so that nothing that no table
  * spelled gets into a file. */
 void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *out) {
     pel_recovery r = { .ctx = ctx, .loaded = pel_new(ctx, pel_loaded) };
     pel_load(ctx, file, r.loaded);
-    pel_recover_parts(&r);
-    bool is_zip = pel_is_zip(pel_input_head(ctx, r.loaded->input));
-    const pel_zip *zip = is_zip ? pel_zip_read(ctx, r.loaded->input, &r.loaded->findings) : NULL;
-    if (!zip || (!pel_recover_export(&r, zip) && !pel_recover_script(&r, zip)))
-        pel_throw(
-            ctx, PEL_E_UNSUPPORTED, 0,
-            "source from a file: a %.*s has no program that could be written; archives of torch.export (.pt2) and "
-            "TorchScript have",
-            PEL_FMT(r.loaded->format));
+    if (!pel_recover_onnx(&r)) {
+        pel_recover_parts(&r);
+        bool is_zip = pel_is_zip(pel_input_head(ctx, r.loaded->input));
+        const pel_zip *zip = is_zip ? pel_zip_read(ctx, r.loaded->input, &r.loaded->findings) : NULL;
+        if (!zip || (!pel_recover_export(&r, zip) && !pel_recover_script(&r, zip)))
+            pel_throw(ctx, PEL_E_UNSUPPORTED, 0,
+                      "source from a file: a %.*s has no program that could be written; archives of torch.export (.pt2), "
+                      "TorchScript and ONNX have",
+                      PEL_FMT(r.loaded->format));
+    }
     pel_part functions = { .methods = r.functions };
     pel_spell(&r, &functions);
     pel_tidy(&r, &functions);
@@ -114,5 +135,5 @@ void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *o
     pel_buf text = pel_buf_in(ctx);
     pel_print_options how = { .width = 110 };
     pel_print(ctx, module, &how, &text);
-    *out = (pel_recovered){ pel_buf_str(&text), r.root_class, r.operators, r.unspelled, r.is_fixed };
+    *out = (pel_recovered){ pel_buf_str(&text), r.root_class, r.operators, r.unspelled, r.is_fixed, r.loaded, tensors_of(&r) };
 }

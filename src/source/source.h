@@ -59,6 +59,8 @@ typedef struct pel_recovery {
     pel_nodes classes;         /* ClassDef */
     pel_map imports;           /* names of imports.def that the text uses -> 1 */
     pel_name root_class;
+    bool finds_modules;        /* a part without a class may be one of torch.nn's, by its operator */
+    bool needs_conversion;     /* the file's tensors have other names or orders than the source's */
     uint32_t operators; /* calls of operators, and those that no row spells: written as torch.ops */
     uint32_t unspelled;
 } pel_recovery;
@@ -75,6 +77,7 @@ bool pel_part_holds(pel_str path, pel_str of); /* whether `of` is path, or below
 /* ---- readers: false: the file is not of this format ---- */
 bool pel_recover_export(pel_recovery *r, const pel_zip *zip);
 bool pel_recover_script(pel_recovery *r, const pel_zip *zip);
+bool pel_recover_onnx(pel_recovery *r); /* makes the parts itself: its loader's are operators */
 
 /* ---- spell.c ---- */
 /* A part of one operator of torch.nn gets its constructor (made), and no methods. */
@@ -83,6 +86,8 @@ void pel_recover_modules(pel_recovery *r);
 pel_str pel_module_argument(const pel_node *made, uint32_t index);
 /* The constructor of a module of torch.nn, by its attributes; NULL: no row of script_modules.def fits. */
 pel_node *pel_module_by_attributes(pel_recovery *r, const pel_part *part);
+/* A row's text with a call's arguments in it: aten.X(...) in it is an operator. NULL: it has no place for one of them. */
+pel_node *pel_fill_row(pel_ctx *ctx, const char *text, const pel_node *call, const char *defaults);
 /* Whether a row spells the operator of that name. */
 bool pel_is_spelled(pel_str operator);
 /* Operators become calls as people write them. */
@@ -100,6 +105,8 @@ typedef struct pel_recovered {
     pel_name root;
     uint32_t operators, unspelled;
     bool is_fixed;
+    pel_loaded *loaded;   /* the file */
+    pel_network *network; /* its tensors, as the source names and orders them */
 } pel_recovered;
 void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *out);
 

@@ -60,9 +60,19 @@ static bool is_operator_call(const pel_node *node) {
            memchr(node->Call.func->Name.id->text, '.', node->Call.func->Name.id->len);
 }
 
+/* -1 is one constant in a graph, and a sign before another in a row. */
+static bool same_number(const pel_node *a, const pel_node *b) {
+    bool is_minus = b->kind == PEL_UnaryOp && b->UnaryOp.op == PEL_USub;
+    if (a->kind != PEL_Constant || !is_minus || b->UnaryOp.operand->kind != PEL_Constant) return false;
+    const pel_const *x = a->Constant.value, *y = b->UnaryOp.operand->Constant.value;
+    if (x->kind != y->kind) return false;
+    if (x->kind == PEL_CONST_INT) return !x->integer.digits.len && !y->integer.digits.len && x->integer.small == -y->integer.small;
+    return x->kind == PEL_CONST_FLOAT && x->real <= -y->real && x->real >= -y->real;
+}
+
 /* [3, 3] is 3 to everything that takes one number for each dimension. */
 static bool equals(const pel_node *value, const pel_node *wanted) {
-    if (pel_same(value, wanted)) return true;
+    if (pel_same(value, wanted) || same_number(value, wanted)) return true;
     const pel_nodes *elts = value->kind == PEL_List    ? &value->List.elts
                             : value->kind == PEL_Tuple ? &value->Tuple.elts
                                                        : NULL;
@@ -79,8 +89,8 @@ static bool is_default(filling *f, pel_str key, const pel_node *value) {
         while (end < rest.len && rest.ptr[end] != ' ') end++;
         pel_str row = pel_str_cut(rest, start, end);
         const char *sign = memchr(row.ptr, '=', row.len);
-        size_t at = (size_t)(sign - row.ptr);
-        if (pel_str_eq(pel_str_cut(row, 0, at), key) && equals(value, parsed(f->ctx, pel_str_from(row, at + 1))))
+        size_t at = sign ? (size_t)(sign - row.ptr) : row.len;
+        if (sign && pel_str_eq(pel_str_cut(row, 0, at), key) && equals(value, parsed(f->ctx, pel_str_from(row, at + 1))))
             return true;
         start = end + 1;
     }
@@ -247,6 +257,29 @@ static bool uses_all(filling *f) {
     return true;
 }
 
+/* aten.view.default(...) of a row's text is a call of one name. */
+static void join_operators(void *arg, pel_node **slot) {
+    pel_ctx *ctx = arg;
+    const pel_node *node = *slot, *base = node;
+    while (base->kind == PEL_Attribute) base = base->Attribute.value;
+    if (node->kind != PEL_Attribute || base->kind != PEL_Name || !pel_name_is(base->Name.id, "aten")) {
+        pel_each_child(*slot, join_operators, ctx);
+        return;
+    }
+    pel_str text = { "", 0 };
+    for (; node->kind == PEL_Attribute; node = node->Attribute.value)
+        text = pel_format(ctx, ".%s%.*s", node->Attribute.attr->text, PEL_FMT(text));
+    *slot = pel_make_name(ctx, pel_intern_str(ctx, pel_format(ctx, "aten%.*s", PEL_FMT(text))), PEL_Load);
+}
+
+pel_node *pel_fill_row(pel_ctx *ctx, const char *text, const pel_node *call, const char *defaults) {
+    filling f = { .ctx = ctx, .call = call, .defaults = defaults };
+    pel_node *node = parsed(ctx, pel_str_of(text));
+    join_operators(ctx, &node);
+    node = fill(&f, node);
+    return f.fails || !uses_all(&f) ? NULL : node;
+}
+
 /* ---- indexing ---- */
 
 static bool small_number(const pel_node *node, int64_t *value) {
@@ -404,14 +437,16 @@ static void recover_module(pel_recovery *r, pel_part *part) {
     pel_node *method = part->methods.n == 1 ? part->methods.at[0] : NULL;
     const pel_node *call = method ? only_call(method) : NULL;
     if (!call || !is_operator_call(call) || method->FunctionDef.args->arguments.args.n != 2 || part->children.n ||
-        call->Call.args.n > 9 || !pel_str_starts(part->origin, PEL_STR("torch.nn.")))
+        call->Call.args.n > 9)
         return;
+    bool is_free = r->finds_modules && !part->class.len;
+    if (!is_free && !pel_str_starts(part->origin, PEL_STR("torch.nn."))) return;
     pel_str base = base_of(pel_name_str(call->Call.func->Name.id));
     bool is_inplace = base.len && base.ptr[base.len - 1] == '_';
     if (is_inplace) base.len--;
     for (size_t i = 0; i < PEL_COUNT(module_rows); i++) {
         const module_row *row = &module_rows[i];
-        if (!pel_str_is(part->class, row->class) || !pel_str_is(base, row->operator)) continue;
+        if ((!is_free && !pel_str_is(part->class, row->class)) || !pel_str_is(base, row->operator)) continue;
         pel_name input = method->FunctionDef.args->arguments.args.at[1]->arg.arg;
         if (!fits_roles(r->ctx, part, call, input, row->roles)) continue;
         filling f = { .ctx = r->ctx, .call = call, .defaults = row->defaults, .part = part, .is_inplace = is_inplace };

@@ -1,8 +1,7 @@
 /* ONNX: a graph of operators, whose initializers are the tensors. */
 #include "io/bytes.h"
-#include "io/protobuf.h"
-#include "load/load.h"
 #include "load/audit/onnx_ops.h"
+#include "load/formats/onnx.h"
 
 #include <stdlib.h>
 
@@ -235,27 +234,34 @@ static pel_str weight_name(onnx_file *f, const pel_module *module, pel_str value
     return is_word && word.len ? word : pel_format(f->ctx, "input%u", input);
 }
 
+/* A tensor as its message says it, with its bytes. */
+static pel_model_tensor tensor_of(onnx_file *f, tensor_fields *t, pel_str name, uint64_t at) {
+    pel_model_tensor tensor = { .dtype = dtype_of(f->ctx, t->type) };
+    tensor.shape = pel_shape_of(f->ctx, t->dims, t->n_dims);
+    uint64_t size = 0, count = 0, bits = bits_of(tensor.dtype);
+    bool has_size = pel_shape_count(&tensor.shape, &count) && bits && !__builtin_mul_overflow(count, bits, &size);
+    size = size / 8 + (size % 8 != 0);
+    if (!has_size && !pel_str_is(tensor.dtype, "string"))
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, at,
+                 PEL_STR("the tensor is of a type that is not known, or its sizes are none"));
+    if (t->is_odd || (t->is_outside && !t->location.len) || (t->location.len && t->raw.ptr))
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "external", name, at,
+                 PEL_STR("where the data of the tensor lies is said twice, or not at all, or is no place"));
+    if (t->location.len)
+        place_outside(f, &tensor, name, t->location, t->offset, t->length ? t->length : size);
+    else if (has_size)
+        place_inside(f, t, name, size, &tensor);
+    return tensor;
+}
+
 /* prefix: of the graph or operator that it belongs to; fallback: its name there if it has none. */
 static void read_tensor(onnx_file *f, pel_proto message, pel_str prefix, pel_str fallback, pel_tensor_role role) {
     tensor_fields t = { .name = fallback };
     read_tensor_fields(f, message, &t);
     if (!t.name.len) t.name = fallback;
     pel_str name = prefix.len ? pel_format(f->ctx, "%.*s.%.*s", PEL_FMT(prefix), PEL_FMT(t.name)) : t.name;
-    pel_model_tensor tensor = { .role = role, .dtype = dtype_of(f->ctx, t.type) };
-    tensor.shape = pel_shape_of(f->ctx, t.dims, t.n_dims);
-    uint64_t size = 0, count = 0, bits = bits_of(tensor.dtype);
-    bool has_size = pel_shape_count(&tensor.shape, &count) && bits && !__builtin_mul_overflow(count, bits, &size);
-    size = size / 8 + (size % 8 != 0);
-    if (!has_size && !pel_str_is(tensor.dtype, "string"))
-        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, message.base,
-                 PEL_STR("the tensor is of a type that is not known, or its sizes are none"));
-    if (t.is_odd || (t.is_outside && !t.location.len) || (t.location.len && t.raw.ptr))
-        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "external", name, message.base,
-                 PEL_STR("where the data of the tensor lies is said twice, or not at all, or is no place"));
-    if (t.location.len)
-        place_outside(f, &tensor, name, t.location, t.offset, t.length ? t.length : size);
-    else if (has_size)
-        place_inside(f, &t, name, size, &tensor);
+    pel_model_tensor tensor = tensor_of(f, &t, name, message.base);
+    tensor.role = role;
     const whose_weight *owner = role == PEL_PARAMETER && !f->inside ? weight_of(f, t.name, prefix) : NULL;
     if (owner && owner->path.len) {
         tensor.name = weight_name(f, pel_build_module(&f->builder, owner->path), t.name, owner->input);
@@ -573,6 +579,19 @@ static void read_model(onnx_file *f, pel_str bytes) {
         }
     }
     check_recursion(f);
+}
+
+pel_str pel_onnx_dtype(pel_ctx *ctx, uint64_t number) { return dtype_of(ctx, number); }
+
+pel_model_tensor pel_onnx_tensor(pel_ctx *ctx, pel_loaded *out, pel_proto message, pel_str *name) {
+    pel_loaded spare = { .file = out->file, .input = out->input };
+    onnx_file f = { .ctx = ctx, .out = &spare, .builder = pel_build(ctx, &spare, PEL_STR("tensor"), '.') };
+    tensor_fields t = { .name = { "", 0 } };
+    read_tensor_fields(&f, message, &t);
+    *name = t.name;
+    pel_model_tensor tensor = tensor_of(&f, &t, t.name, message.base);
+    tensor.name = t.name;
+    return tensor;
 }
 
 void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
