@@ -176,7 +176,12 @@ const cli_command cli_cmd_skeleton = {
              "audit calls the file harmless, the source is then compared with torch.export.load or\n"
              "torch.jit.load of the file, bit by bit, on its example inputs, or inputs that it takes; else\n"
              "its header says that it is not verified (exit 3). An operator that has no place in a source is\n"
-             "an error that names it. Weights: pellucid convert FILE.",
+             "an error that names it. Weights: pellucid convert FILE.\n"
+             "\n"
+             "FILE.onnx is a graph of operators: its modules are those that torch's exporters name, or those\n"
+             "of its weights' names. Where Python has onnxruntime, results are compared within 1e-5 of the\n"
+             "largest number. Weights: pellucid convert FILE --for-source, which turns what the graph has\n"
+             "turned.",
     .example = "$ pellucid skeleton timm:resnet18 -o resnet18.py\n"
                "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py\n"
                "$ pellucid skeleton 'hf:bert(num_hidden_layers=2)' --config -o bert.py\n"

@@ -138,9 +138,12 @@ static pel_node *call_of(pel_onnx *o, const onnx_row *row) {
     pel_str defaults = pel_str_of(row->defaults);
     for (size_t start = 0, end, sign; start < defaults.len; start = end + 1) {
         for (end = start; end < defaults.len && defaults.ptr[end] != ' ';) end++;
-        for (sign = start; sign < end && defaults.ptr[sign] != '=' && defaults.ptr[sign] != ':';) sign++;
+        for (sign = start; sign < end && defaults.ptr[sign] != '=' && defaults.ptr[sign] != ':' && defaults.ptr[sign] != '!';)
+            sign++;
+
         pel_str key = pel_str_cut(defaults, start, sign);
         if (!pel_is_identifier(key) || pel_onnx_attribute_of(o, pel_format(ctx, "%.*s%c", PEL_FMT(key), 0).ptr)) continue;
+        if (defaults.ptr[sign] == '!') return NULL;
         pel_source source = pel_source_text(ctx, PEL_STR("a row"), pel_str_cut(defaults, sign + 1, end));
         pel_nodes_push(ctx, &call->Call.keywords,
                        pel_make_keyword(ctx, pel_intern_str(ctx, key),

@@ -88,9 +88,9 @@ static bool is_default(filling *f, pel_str key, const pel_node *value) {
         size_t end = start;
         while (end < rest.len && rest.ptr[end] != ' ') end++;
         pel_str row = pel_str_cut(rest, start, end);
-        const char *sign = memchr(row.ptr, '=', row.len);
-        size_t at = sign ? (size_t)(sign - row.ptr) : row.len;
-        if (sign && pel_str_eq(pel_str_cut(row, 0, at), key) && equals(value, parsed(f->ctx, pel_str_from(row, at + 1))))
+        size_t at = 0;
+        while (at < row.len && row.ptr[at] != '=' && row.ptr[at] != '!' && row.ptr[at] != ':') at++;
+        if (at < row.len && row.ptr[at] != ':' && pel_str_eq(pel_str_cut(row, 0, at), key) && equals(value, parsed(f->ctx, pel_str_from(row, at + 1))))
             return true;
         start = end + 1;
     }
@@ -436,7 +436,7 @@ static const pel_node *only_call(const pel_node *method) {
 static void recover_module(pel_recovery *r, pel_part *part) {
     pel_node *method = part->methods.n == 1 ? part->methods.at[0] : NULL;
     const pel_node *call = method ? only_call(method) : NULL;
-    if (!call || !is_operator_call(call) || method->FunctionDef.args->arguments.args.n != 2 || part->children.n ||
+    if (!call || !is_operator_call(call) || method->FunctionDef.args->arguments.args.n != 2 || part->children.n || !part->parent ||
         call->Call.args.n > 9)
         return;
     bool is_free = r->finds_modules && !part->class.len;
