@@ -5,7 +5,8 @@
     python bench/bench_recover.py run FOLDER [--kind ...] [--only TEXT] [--quick] [-o rows.jsonl]
 
 Kinds: archives of torch.export, TorchScript (traced, scripted), ONNX (both exporters of torch, by turns; fixed and open
-batch, by turns; needs onnx, onnxscript and onnxruntime) and Keras (keras.applications and small models, .keras and .h5 by
+batch, by turns; needs onnx, onnxscript and onnxruntime) and Keras (keras.applications and small models, .keras
+                                                                    and .h5 by
 turns; needs keras). For these two another engine computes: equal means within 1e-5 of the largest number.
 
 `make` takes models of the zoo at random (a fixed seed gives the same ones), has torch write each into a file, and
@@ -294,7 +295,8 @@ def against_engine(path: pathlib.Path, kind: str, module: Any) -> dict[str, Any]
             return {"outcome": "raises", "why": f"{what}: {type(error).__name__}: {str(error)[:300]}"}
         results = [numpy.asarray(torch.as_tensor(value)) for value in leaves(got)]
         if [value.shape for value in want] != [value.shape for value in results]:
-            return {"outcome": "differs", "why": f"{what}: shapes {[v.shape for v in want]}, {[v.shape for v in results]}"[:300]}
+            return {"outcome": "differs",
+                "why": f"{what}: shapes {[v.shape for v in want]}, {[v.shape for v in results]}"[:300]}
         for number, (left, right) in enumerate(zip(want, results)):
             a, b = (numpy.nan_to_num(value.astype("float64")) for value in (left, right))
             apart = float(abs(a - b).max()) / max(1.0, float(abs(a).max())) if a.size else 0.0

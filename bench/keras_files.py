@@ -9,8 +9,10 @@ from typing import Any, Callable, Iterator
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
-APPLICATIONS = ("MobileNet", "MobileNetV2", "MobileNetV3Small", "MobileNetV3Large", "EfficientNetB0", "EfficientNetV2B0",
-                "DenseNet121", "ResNet50", "ResNet50V2", "NASNetMobile", "Xception", "InceptionV3", "VGG16", "ConvNeXtTiny")
+APPLICATIONS = ("MobileNet", "MobileNetV2", "MobileNetV3Small", "MobileNetV3Large", "EfficientNetB0",
+                "EfficientNetV2B0",
+                "DenseNet121", "ResNet50", "ResNet50V2", "NASNetMobile", "Xception", "InceptionV3", "VGG16",
+                "ConvNeXtTiny")
 
 
 def small() -> dict[str, Callable[[], Any]]:
@@ -35,7 +37,8 @@ def small() -> dict[str, Callable[[], Any]]:
         return keras.Model([a, b], l.Subtract()([layer(a), layer(b)]))
 
     def nested() -> Any:
-        inner = keras.Sequential([keras.Input((8,)), l.Dense(8, activation="gelu"), l.LayerNormalization()], name="inner")
+        inner = keras.Sequential([keras.Input((8,)), l.Dense(
+            8, activation="gelu"), l.LayerNormalization()], name="inner")
         x = keras.Input((8,))
         return keras.Model(x, l.Dense(3)(inner(inner(x))))
 
@@ -56,13 +59,19 @@ def small() -> dict[str, Callable[[], Any]]:
         return keras.Model(x, l.Dense(10)(l.GlobalMaxPooling2D()(y)))
 
     return {
-        "mlp": lambda: sequential((12,), l.Dense(16, activation="relu"), l.Dropout(0.3), l.Dense(4, activation="softmax")),
-        "cnn": lambda: sequential((28, 28, 1), l.Conv2D(8, 3, activation="relu"), l.MaxPooling2D(), l.Conv2D(8, 3), l.ReLU(),
+        "mlp": lambda: sequential((12,), l.Dense(16, activation="relu"), l.Dropout(0.3),
+                                  l.Dense(4, activation="softmax")),
+        "cnn": lambda: sequential((28, 28, 1), l.Conv2D(8, 3, activation="relu"), l.MaxPooling2D(), l.Conv2D(8, 3),
+                                  l.ReLU(),
                                   l.Flatten(), l.Dense(10)),
-        "even_strides": lambda: sequential((15, 14, 3), l.Conv2D(4, 3, strides=2, padding="same"), l.MaxPooling2D(3, 2, "same"),
+        "even_strides": lambda: sequential((15, 14, 3), l.Conv2D(4, 3, strides=2, padding="same"),
+                                           l.MaxPooling2D(3, 2, "same"),
                                            l.AveragePooling2D(2, 2, "same"), l.Flatten(), l.Dense(3)),
-        "depthwise": lambda: sequential((16, 16, 4), l.DepthwiseConv2D(3, strides=2, padding="same", depth_multiplier=2),
-                                        l.SeparableConv2D(6, 3), l.ZeroPadding2D(((1, 0), (2, 1))), l.GlobalAveragePooling2D()),
+        "depthwise": lambda: sequential((16, 16, 4), l.DepthwiseConv2D(3, strides=2, padding="same",
+                                                                       depth_multiplier=2),
+                                        l.SeparableConv2D(6,
+                                                          3), l.ZeroPadding2D(((1, 0),
+                                                                               (2, 1))), l.GlobalAveragePooling2D()),
         "transposed": lambda: sequential((7, 7, 8), l.Conv2DTranspose(4, 3, strides=2, padding="same"),
                                          l.Conv2DTranspose(3, 4, strides=2, padding="valid"), l.Cropping2D(2)),
         "one_dimension": lambda: sequential((20, 6), l.Conv1D(8, 3, padding="causal"), l.MaxPooling1D(), l.Conv1D(8, 5,
@@ -70,10 +79,13 @@ def small() -> dict[str, Callable[[], Any]]:
         "lstm": lambda: sequential((12, 5), l.LSTM(7, return_sequences=True), l.LSTM(6), l.Dense(2)),
         "gru": lambda: sequential((12, 5), l.GRU(7, return_sequences=True), l.GRU(6), l.Dense(2)),
         "bidirectional": lambda: sequential((12, 5), l.Bidirectional(l.LSTM(7, return_sequences=True)), l.Dense(2)),
-        "activations": lambda: sequential((9,), l.Dense(9, activation="elu"), l.LeakyReLU(0.1), l.Dense(9, activation="selu"),
-                                          l.PReLU(), l.Dense(9, activation="swish"), l.Dense(9, activation="hard_sigmoid"),
+        "activations": lambda: sequential((9,), l.Dense(9, activation="elu"), l.LeakyReLU(0.1),
+                                          l.Dense(9, activation="selu"),
+                                          l.PReLU(), l.Dense(9, activation="swish"), l.Dense(9,
+                                                                                             activation="hard_sigmoid"),
                                           l.Dense(9, activation="softplus"), l.Activation("relu6"), l.Softmax()),
-        "shapes": lambda: sequential((24,), l.Reshape((2, 3, 4)), l.Permute((2, 3, 1)), l.Rescaling(0.5, 1.0), l.Flatten(),
+        "shapes": lambda: sequential((24,), l.Reshape((2, 3, 4)), l.Permute((2, 3, 1)), l.Rescaling(0.5, 1.0),
+                                     l.Flatten(),
                                      l.RepeatVector(3), l.TimeDistributed(l.Dense(5))),
         "norms": lambda: sequential((8, 8, 6), l.GroupNormalization(3), l.LayerNormalization(), l.UnitNormalization(),
                                     l.BatchNormalization(scale=False), l.BatchNormalization(center=False)),
@@ -89,7 +101,8 @@ def randomised(model: Any) -> None:
     random = numpy.random.default_rng(0)
     for variable in model.weights:
         value = numpy.array(variable)
-        noise = random.uniform(0.5, 1.5, value.shape) if "variance" in variable.path else value + random.normal(0, 0.05, value.shape)
+        noise = random.uniform(0.5, 1.5, value.shape) if "variance" in variable.path else value + \
+                               random.normal(0, 0.05, value.shape)
         variable.assign(noise.astype(value.dtype))
 
 

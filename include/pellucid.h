@@ -340,7 +340,8 @@ PEL_API bool pellucid_extract(pel_ctx *ctx, const pel_model_file *file, pel_text
                               pel_error *error);
 typedef struct pel_convert_options {
     const char *prefix; /* only tensors whose names begin with it, without it; NULL: all */
-    bool with_constants; /* those that no state dict has, too: buffers that are not persistent, constants of a program */
+    /* those that no state dict has, too: buffers that are not persistent, constants of a program */
+    bool with_constants;
     bool for_source;     /* those of the source that pellucid_recover writes: its names, orders and shapes */
 } pel_convert_options;
 

@@ -12,7 +12,8 @@ TOLERANCE = 1e-5
 NEARNESS = f"within {TOLERANCE:g} of the largest number"
 #: Sizes that the file leaves open are tried in this order.
 SIZES = (2, 1, 3, 8, 16, 32, 64)
-TYPES = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16", "tensor(int64)": "int64",
+TYPES = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16",
+         "tensor(int64)": "int64",
          "tensor(int32)": "int32", "tensor(int8)": "int8", "tensor(uint8)": "uint8", "tensor(bool)": "bool"}
 
 
@@ -66,7 +67,8 @@ def tensors(path: str) -> dict[str, Any]:
     import json
 
     import torch
-    types = {"F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
+    types = {"F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16,
+             "I64": torch.int64,
              "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool}
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")

@@ -99,7 +99,8 @@ pel_node *pel_onnx_write(pel_onnx *o, const char *text, pel_node *first, pel_nod
     pel_node *given[] = { first, second, third };
     pel_node *call = pel_make_call(o->ctx, pel_name_node(o->ctx, "_"), (pel_nodes){ 0 }, (pel_nodes){ 0 });
     uint32_t n = third ? 3 : second ? 2 : first ? 1 : 0;
-    for (uint32_t i = 0; i < n; i++) pel_nodes_push(o->ctx, &call->Call.args, given[i] ? given[i] : pel_make_none(o->ctx));
+    for (uint32_t i = 0; i < n; i++) pel_nodes_push(o->ctx, &call->Call.args,
+                                                    given[i] ? given[i] : pel_make_none(o->ctx));
     pel_node *node = pel_fill_row(o->ctx, text, call, "");
     if (!node) pel_onnx_refuse(o, "its arguments do not fit");
     return node;
@@ -125,7 +126,8 @@ static pel_node *call_of(pel_onnx *o, const onnx_row *row) {
     for (uint32_t i = 0; i < o->now->in.n; i++) {
         pel_onnx_value *value = pel_onnx_in(o, i);
         bool is_wanted = row->inputs[i] == 'l' || row->inputs[i] == 'n';
-        if (value && is_wanted && !pel_onnx_numbers(o, value) && !(row->inputs[i] == 'l' && value->sizes_of)) return NULL;
+        if (value && is_wanted && !pel_onnx_numbers(o, value) &&
+            !(row->inputs[i] == 'l' && value->sizes_of)) return NULL;
         pel_node *arg = pel_onnx_arg(o, i, row->inputs[i]);
         pel_nodes_push(ctx, &call->Call.args, arg ? arg : pel_make_none(ctx));
     }
@@ -138,11 +140,13 @@ static pel_node *call_of(pel_onnx *o, const onnx_row *row) {
     pel_str defaults = pel_str_of(row->defaults);
     for (size_t start = 0, end, sign; start < defaults.len; start = end + 1) {
         for (end = start; end < defaults.len && defaults.ptr[end] != ' ';) end++;
-        for (sign = start; sign < end && defaults.ptr[sign] != '=' && defaults.ptr[sign] != ':' && defaults.ptr[sign] != '!';)
+        for (sign = start; sign < end && defaults.ptr[sign] != '=' && defaults.ptr[sign] != ':' &&
+             defaults.ptr[sign] != '!';)
             sign++;
 
         pel_str key = pel_str_cut(defaults, start, sign);
-        if (!pel_is_identifier(key) || pel_onnx_attribute_of(o, pel_format(ctx, "%.*s%c", PEL_FMT(key), 0).ptr)) continue;
+        if (!pel_is_identifier(key) || pel_onnx_attribute_of(o, pel_format(ctx, "%.*s%c", PEL_FMT(key),
+                                                                           0).ptr)) continue;
         if (defaults.ptr[sign] == '!') return NULL;
         pel_source source = pel_source_text(ctx, PEL_STR("a row"), pel_str_cut(defaults, sign + 1, end));
         pel_nodes_push(ctx, &call->Call.keywords,
@@ -152,7 +156,8 @@ static pel_node *call_of(pel_onnx *o, const onnx_row *row) {
     return call;
 }
 
-/* "0m": the dtype is that of input 0, the rank the largest of all; @ of all inputs; b bool, i int64, t what `to` says, - not known. */
+/* "0m": the dtype is that of input 0, the rank the largest of all; @ of all inputs; b bool, i int64, t what
+ * `to` says, - not known. */
 static void set_type(pel_onnx *o, pel_onnx_value *result, const char *type) {
     pel_onnx_value *like = type[0] >= '0' && type[0] <= '9' ? pel_onnx_in(o, (uint32_t)(type[0] - '0')) : NULL;
     for (uint32_t i = 0; type[0] == '@' && i < o->now->in.n && !like; i++)
@@ -227,7 +232,8 @@ static bool write_linear(pel_onnx *o) {
     if (!pel_str_is(o->now->op, "MatMul") || o->now->domain.len || o->now->in.n != 2 || !left || !right) return false;
     if (!right->tensor || right->tensor->shape.n != 2 || left->tensor || pel_onnx_is_named(right->label)) return false;
     pel_node *x = pel_onnx_arg(o, 0, 't');
-    pel_node *call = pel_onnx_write(o, "aten.linear.default(_0, _1)", x, pel_onnx_weight(o, right, "weight", true), NULL);
+    pel_node *call = pel_onnx_write(o, "aten.linear.default(_0, _1)", x, pel_onnx_weight(o, right, "weight", true),
+                                    NULL);
     pel_onnx_value *result = pel_onnx_value_of(o, o->now->out.at[0]), *sum = NULL;
     result->dtype = left->dtype;
     if (left->rank >= 0) result->rank = left->rank;
@@ -239,8 +245,8 @@ static bool write_linear(pel_onnx *o) {
     return true;
 }
 
-/* Another name for a value. Of a constant it is the one that the module has: exporters merge equal weights, and keep the
- * names of the others so. */
+/* Another name for a value. Of a constant it is the one that the module has: exporters merge equal weights, and keep
+ * the names of the others so. */
 static bool write_identity(pel_onnx *o) {
     pel_onnx_value *value = pel_onnx_in(o, 0), *result = pel_onnx_value_of(o, o->now->out.at[0]);
     if (!pel_str_is(o->now->op, "Identity") || o->now->domain.len || o->now->in.n != 1 || o->now->out.n != 1 || !value)
@@ -308,7 +314,8 @@ static void name_inputs(pel_onnx *o) {
         if (!pel_is_identifier(name) || name.len > 60) name = PEL_STR("x");
         base = name;
         for (unsigned n = 2; !pel_map_set(o->ctx, &o->taken,
-                                          PEL_KEY(pel_intern_str(o->ctx, pel_format(o->ctx, "(%.*s", PEL_FMT(name)))), 1);
+                                          PEL_KEY(pel_intern_str(o->ctx,
+                                                                 pel_format(o->ctx, "(%.*s", PEL_FMT(name)))), 1);
              n++)
             name = pel_format(o->ctx, "%.*s_%u", PEL_FMT(base), n);
         if (value->name) pel_onnx_refuse(o, "two inputs of the graph have one name");
@@ -325,13 +332,15 @@ static pel_node *output_of(pel_onnx *o, pel_str label) {
     return pel_make_name(o->ctx, value->name, PEL_Load);
 }
 
+/* Everything in order: a node reads what is made before it, so one pass over them is enough. */
 bool pel_recover_onnx(pel_recovery *r) {
     if (!pel_str_is(r->loaded->format, "ONNX")) return false;
     pel_onnx o = { .r = r, .ctx = r->ctx, .e = { .r = r } };
     pel_onnx_read(&o, pel_input_whole(r->ctx, r->loaded->input));
     if (!o.outputs.n) pel_onnx_refuse(&o, "the file has no graph with results");
     if (o.opset < 7 || o.opset > LAST_OPSET)
-        pel_onnx_refuse(&o, pel_format(r->ctx, "its operators are of opset %lld; 7 to %d are known%c", (long long)o.opset,
+        pel_onnx_refuse(&o, pel_format(r->ctx, "its operators are of opset %lld; 7 to %d are known%c",
+                                       (long long)o.opset,
                                        LAST_OPSET, 0).ptr);
     r->root = pel_part_make(r, (pel_str){ "", 0 });
     r->finds_modules = r->needs_conversion = r->is_fixed = true;

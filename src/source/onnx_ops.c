@@ -113,7 +113,8 @@ static pel_node *form_cast(pel_onnx *o) {
     if (!pel_dtype_size(to) || pel_str_starts(to, PEL_STR("float8")) || pel_str_is(from, "string"))
         pel_onnx_refuse(o, "a dtype that torch does not have, or rounds in another way");
     if (pel_str_eq(from, to)) return x_of(o);
-    return pel_onnx_write(o, "_0.to(_1)", x_of(o), pel_dotted(o->ctx, pel_format(o->ctx, "torch.%.*s%c", PEL_FMT(to), 0).ptr),
+    return pel_onnx_write(o, "_0.to(_1)", x_of(o), pel_dotted(o->ctx, pel_format(o->ctx, "torch.%.*s%c", PEL_FMT(to),
+                                                                                 0).ptr),
                           NULL);
 }
 
@@ -154,7 +155,8 @@ static pel_node *form_gemm(pel_onnx *o) {
 
 static pel_node *form_einsum(pel_onnx *o) {
     allow(o, "equation");
-    pel_node *call = pel_onnx_write(o, "torch.einsum(_0)", pel_make_text(o->ctx, pel_onnx_text(o, "equation", "")), NULL, NULL);
+    pel_node *call = pel_onnx_write(o, "torch.einsum(_0)", pel_make_text(o->ctx, pel_onnx_text(o, "equation", "")),
+                                    NULL, NULL);
     for (uint32_t i = 0; i < o->now->in.n; i++) pel_nodes_push(o->ctx, &call->Call.args, pel_onnx_arg(o, i, 't'));
     return call;
 }
@@ -165,7 +167,9 @@ static pel_node *form_softmax(pel_onnx *o) {
     int64_t axis = pel_onnx_int(o, "axis", 1);
     int rank = first_of(o)->rank;
     if (axis != -1 && (rank < 0 || axis + 1 != rank)) pel_onnx_refuse(o, "an axis that is not known to be the last");
-    return pel_onnx_write(o, pel_str_is(o->now->op, "Softmax") ? "aten.softmax.int(_0, -1)" : "aten.log_softmax.int(_0, -1)",
+    return pel_onnx_write(o,
+                          pel_str_is(o->now->op,
+                                     "Softmax") ? "aten.softmax.int(_0, -1)" : "aten.log_softmax.int(_0, -1)",
                           x_of(o), NULL, NULL);
 }
 
@@ -183,7 +187,9 @@ static pel_node *form_layer_norm(pel_onnx *o) {
     pel_node *sizes = pel_node_new(o->ctx, PEL_List);
     for (uint32_t i = 0; i < n; i++)
         pel_nodes_push(o->ctx, &sizes->List.elts, integer(o, weight->tensor->shape.dims[i].size));
-    pel_node *call = pel_onnx_write(o, is_rms ? "aten.rms_norm.default(_0, _1, _2)" : "aten.layer_norm.default(_0, _1, _2)",
+    pel_node *call = pel_onnx_write(o,
+                                    is_rms ? "aten.rms_norm.default(_0, _1, _2)"
+                                           : "aten.layer_norm.default(_0, _1, _2)",
                                     x_of(o), sizes, pel_onnx_arg(o, 1, 'w'));
     if (!is_rms) {
         pel_node *bias = pel_onnx_in(o, 2) ? pel_onnx_arg(o, 2, 'b') : NULL;
@@ -282,7 +288,8 @@ static pel_node *form_unsqueeze(pel_onnx *o) {
         }
     }
     pel_node *out = x_of(o);
-    for (uint32_t i = 0; i < n; i++) out = pel_onnx_write(o, "aten.unsqueeze.default(_0, _1)", out, integer(o, axes[i]), NULL);
+    for (uint32_t i = 0; i < n; i++) out = pel_onnx_write(o, "aten.unsqueeze.default(_0, _1)", out,
+                                                          integer(o, axes[i]), NULL);
     if (rank >= 0) pel_onnx_value_of(o, o->now->out.at[0])->rank = rank + (int)n;
     return out;
 }
@@ -319,7 +326,8 @@ static pel_node *form_split(pel_onnx *o) {
         return pel_onnx_write(o, "aten.split_with_sizes.default(_0, _1, _2)", x_of(o), pel_onnx_ints(o, sizes, n),
                               integer(o, axis));
     }
-    return pel_onnx_write(o, "torch.tensor_split(_0, _1, dim=_2)", x_of(o), integer(o, o->now->out.n), integer(o, axis));
+    return pel_onnx_write(o, "torch.tensor_split(_0, _1, dim=_2)", x_of(o), integer(o, o->now->out.n),
+                          integer(o, axis));
 }
 
 /* One aten.slice for each axis; steps backwards are refused, but for a whole axis that is turned round. */
@@ -333,7 +341,8 @@ static pel_node *form_slice(pel_onnx *o) {
     if (is_open) {
         n = at[0]->numbers.n;
         n_ends = at[1]->numbers.n;
-    } else if (!numbers_of(o, is_old ? "starts" : NULL, 1, starts, &n) || !numbers_of(o, is_old ? "ends" : NULL, 2, ends, &n_ends)) {
+    } else if (!numbers_of(o, is_old ? "starts" : NULL, 1, starts, &n) ||
+               !numbers_of(o, is_old ? "ends" : NULL, 2, ends, &n_ends)) {
         return NULL;
     }
     if (!numbers_of(o, is_old ? "axes" : NULL, 3, axes, &n_axes))
@@ -350,7 +359,8 @@ static pel_node *form_slice(pel_onnx *o) {
         one[0].numbers = pel_nodes_one(o->ctx, from);
         one[1].numbers = pel_nodes_one(o->ctx, to);
         uint32_t ignored;
-        bool is_first = pel_onnx_whole(o, &one[0], &first, &ignored), is_last = pel_onnx_whole(o, &one[1], &last, &ignored);
+        bool is_first = pel_onnx_whole(o, &one[0], &first, &ignored), is_last = pel_onnx_whole(o, &one[1], &last,
+                                                                                               &ignored);
         if (steps[i] == -1 && is_first && is_last && first == -1 && last < -INT32_MAX) {
             out = pel_onnx_write(o, "_0.flip(_1)", out, integer(o, axes[i]), NULL);
             continue;
@@ -374,7 +384,8 @@ static pel_node *form_gather(pel_onnx *o) {
     if (!index) return NULL;
     if (data->rank >= 0 && index->rank >= 0) result->rank = data->rank - 1 + index->rank;
     if (data->tensor && data->rank == 2 && axis == 0 && !index->is_known && !index->tensor)
-        return pel_onnx_write(o, "aten.embedding.default(_0, _1)", pel_onnx_arg(o, 0, 'w'), pel_onnx_arg(o, 1, 't'), NULL);
+        return pel_onnx_write(o, "aten.embedding.default(_0, _1)", pel_onnx_arg(o, 0, 'w'), pel_onnx_arg(o, 1, 't'),
+                              NULL);
     if (axis < 0 && data->rank >= 0) axis += data->rank;
     if (pel_onnx_numbers(o, index) && !index->is_list) {
         pel_node *call = pel_onnx_write(o, "aten.select.int(_0, _1)", x_of(o), integer(o, axis), NULL);
@@ -392,7 +403,8 @@ static pel_node *form_filled(pel_onnx *o) {
     allow(o, "value");
     const pel_onnx_attribute *row = pel_onnx_attribute_of(o, "value");
     pel_onnx_value *result = pel_onnx_value_of(o, o->now->out.at[0]), *shape = first_of(o);
-    pel_onnx_value value = { .dtype = PEL_STR("float32"), .is_known = true, .numbers = pel_nodes_one(o->ctx, pel_onnx_number(o, 0)) };
+    pel_onnx_value value = { .dtype = PEL_STR("float32"), .is_known = true,
+                            .numbers = pel_nodes_one(o->ctx, pel_onnx_number(o, 0)) };
     if (row && row->tensor) value = (pel_onnx_value){ .tensor = row->tensor, .dtype = row->tensor->dtype };
     if (!pel_onnx_numbers(o, &value) || value.numbers.n != 1) pel_onnx_refuse(o, "its value is not one number");
     result->dtype = value.dtype;
@@ -421,7 +433,8 @@ static pel_node *form_arg(pel_onnx *o) {
     allow(o, "axis keepdims select_last_index");
     if (pel_onnx_int(o, "select_last_index", 0)) return NULL;
     pel_node *keeps = pel_make_constant(o->ctx, pel_const_bool(pel_onnx_int(o, "keepdims", 1) != 0));
-    return pel_onnx_write(o, pel_str_is(o->now->op, "ArgMax") ? "_0.argmax(_1, keepdim=_2)" : "_0.argmin(_1, keepdim=_2)",
+    return pel_onnx_write(o,
+                          pel_str_is(o->now->op, "ArgMax") ? "_0.argmax(_1, keepdim=_2)" : "_0.argmin(_1, keepdim=_2)",
                           x_of(o), integer(o, pel_onnx_int(o, "axis", 0)), keeps);
 }
 
@@ -473,6 +486,7 @@ static pel_node *form_shrink(pel_onnx *o) {
     return pel_onnx_write(o, "F.softshrink(_0, _1)", x_of(o), pel_onnx_number(o, lambd), NULL);
 }
 
+/* Long because it is the table of all forms. */
 pel_onnx_form *pel_onnx_form_of(const char *name) {
     static const struct {
         const char *name;

@@ -64,7 +64,8 @@ static void stack_of_name(pel_onnx *o) {
             path = pel_format(o->ctx, "%.*s%.*s", PEL_FMT(path), PEL_FMT(pel_str_from(part, before.len)));
         else
             path = path.len ? pel_format(o->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(part)) : part;
-        if (!part.len || path.ptr[path.len - 1] == '.' || path.ptr[0] == '.' || pel_str_find(path, PEL_STR(".."))) return;
+        if (!part.len || path.ptr[path.len - 1] == '.' || path.ptr[0] == '.' ||
+            pel_str_find(path, PEL_STR(".."))) return;
         push_frame(o, path, path);
         before = part;
     }
@@ -121,9 +122,11 @@ bool pel_onnx_is_named(pel_str label) {
 
 /* What nn.Module has itself can't be the name of a tensor. */
 static bool is_of_module(pel_str word) {
-    static const char *const names[] = { "forward", "training", "type", "to", "half", "float", "double", "bfloat16", "cpu",
-                                         "cuda", "eval", "train", "apply", "children", "modules", "parameters", "buffers",
-                                         "state_dict", "compile", "share_memory", "zero_grad", "extra_repr", "add_module" };
+    static const char *const names[] = {
+        "forward", "training", "type", "to", "half", "float", "double", "bfloat16", "cpu", "cuda", "eval",
+        "train", "apply", "children", "modules", "parameters", "buffers", "state_dict", "compile",
+        "share_memory", "zero_grad", "extra_repr", "add_module",
+    };
     for (size_t i = 0; i < PEL_COUNT(names); i++)
         if (pel_str_is(word, names[i])) return true;
     return false;

@@ -111,8 +111,8 @@ void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *o
         const pel_zip *zip = is_zip ? pel_zip_read(ctx, r.loaded->input, &r.loaded->findings) : NULL;
         if (!zip || (!pel_recover_export(&r, zip) && !pel_recover_script(&r, zip)))
             pel_throw(ctx, PEL_E_UNSUPPORTED, 0,
-                      "source from a file: a %.*s has no program that could be written; archives of torch.export (.pt2), "
-                      "TorchScript and ONNX have",
+                      "source from a file: a %.*s has no program that could be written; archives of torch.export "
+                      "(.pt2), TorchScript and ONNX have",
                       PEL_FMT(r.loaded->format));
     }
     pel_part functions = { .methods = r.functions };
@@ -135,5 +135,6 @@ void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *o
     pel_buf text = pel_buf_in(ctx);
     pel_print_options how = { .width = 110 };
     pel_print(ctx, module, &how, &text);
-    *out = (pel_recovered){ pel_buf_str(&text), r.root_class, r.operators, r.unspelled, r.is_fixed, r.loaded, tensors_of(&r) };
+    *out = (pel_recovered){ pel_buf_str(&text), r.root_class, r.operators, r.unspelled, r.is_fixed, r.loaded,
+                           tensors_of(&r) };
 }

@@ -86,7 +86,8 @@ void pel_recover_modules(pel_recovery *r);
 pel_str pel_module_argument(const pel_node *made, uint32_t index);
 /* The constructor of a module of torch.nn, by its attributes; NULL: no row of script_modules.def fits. */
 pel_node *pel_module_by_attributes(pel_recovery *r, const pel_part *part);
-/* A row's text with a call's arguments in it: aten.X(...) in it is an operator. NULL: it has no place for one of them. */
+/* A row's text with a call's arguments in it: aten.X(...) in it is an operator. NULL: it has no place for one of
+ * them. */
 pel_node *pel_fill_row(pel_ctx *ctx, const char *text, const pel_node *call, const char *defaults);
 /* Whether a row spells the operator of that name. */
 bool pel_is_spelled(pel_str operator);

@@ -66,7 +66,8 @@ static bool same_number(const pel_node *a, const pel_node *b) {
     if (a->kind != PEL_Constant || !is_minus || b->UnaryOp.operand->kind != PEL_Constant) return false;
     const pel_const *x = a->Constant.value, *y = b->UnaryOp.operand->Constant.value;
     if (x->kind != y->kind) return false;
-    if (x->kind == PEL_CONST_INT) return !x->integer.digits.len && !y->integer.digits.len && x->integer.small == -y->integer.small;
+    if (x->kind == PEL_CONST_INT) return !x->integer.digits.len && !y->integer.digits.len &&
+        x->integer.small == -y->integer.small;
     return x->kind == PEL_CONST_FLOAT && x->real <= -y->real && x->real >= -y->real;
 }
 
@@ -90,7 +91,8 @@ static bool is_default(filling *f, pel_str key, const pel_node *value) {
         pel_str row = pel_str_cut(rest, start, end);
         size_t at = 0;
         while (at < row.len && row.ptr[at] != '=' && row.ptr[at] != '!' && row.ptr[at] != ':') at++;
-        if (at < row.len && row.ptr[at] != ':' && pel_str_eq(pel_str_cut(row, 0, at), key) && equals(value, parsed(f->ctx, pel_str_from(row, at + 1))))
+        if (at < row.len && row.ptr[at] != ':' && pel_str_eq(pel_str_cut(row, 0, at), key) &&
+            equals(value, parsed(f->ctx, pel_str_from(row, at + 1))))
             return true;
         start = end + 1;
     }
@@ -436,7 +438,8 @@ static const pel_node *only_call(const pel_node *method) {
 static void recover_module(pel_recovery *r, pel_part *part) {
     pel_node *method = part->methods.n == 1 ? part->methods.at[0] : NULL;
     const pel_node *call = method ? only_call(method) : NULL;
-    if (!call || !is_operator_call(call) || method->FunctionDef.args->arguments.args.n != 2 || part->children.n || !part->parent ||
+    if (!call || !is_operator_call(call) || method->FunctionDef.args->arguments.args.n != 2 || part->children.n ||
+        !part->parent ||
         call->Call.args.n > 9)
         return;
     bool is_free = r->finds_modules && !part->class.len;

@@ -54,7 +54,8 @@ def attribute(name: str, value: Any) -> bytes:
 
 
 def node(op: str, inputs: list[str], outputs: list[str], name: str = "", domain: str = "", **attributes: Any) -> bytes:
-    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4, op)
+    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4,
+                                                                                                                    op)
             + b"".join(field(5, attribute(key, value)) for key, value in attributes.items())
             + (field(7, domain) if domain else b""))
 
@@ -108,7 +109,8 @@ def test_modules_from_the_names_of_weights(tmp_path: pathlib.Path) -> None:
     net[1].running_mean.normal_()
     constants = {f"body.{name}": value for name, value in net.state_dict().items() if "tracked" not in name}
     content = model([node("Conv", ["x", "body.0.weight", "body.0.bias"], ["a"], pads=[1, 1, 1, 1]),
-                     node("BatchNormalization", ["a", *(f"body.1.{n}" for n in ("weight", "bias", "running_mean", "running_var"))],
+                     node("BatchNormalization", ["a", *(f"body.1.{n}" for n in ("weight", "bias", "running_mean",
+                                                                                "running_var"))],
                           ["b"]),
                      node("Relu", ["b"], ["y"])], [X], ["y"], constants)
     source = source_of(tmp_path, content)
@@ -126,7 +128,9 @@ def test_linear_of_a_turned_weight_and_repeated_blocks(tmp_path: pathlib.Path) -
     layers = [torch.nn.Linear(4, 4) for _ in range(4)]
     nodes, constants, value = [], {}, "x"
     for i, layer in enumerate(layers):
-        constants |= {f"onnx::MatMul_{i}": layer.weight.detach().T.contiguous(), f"blocks.{i}.fc.bias": layer.bias.detach()}
+        constants |= {
+    f"onnx::MatMul_{i}": layer.weight.detach().T.contiguous(),
+     f"blocks.{i}.fc.bias": layer.bias.detach()}
         nodes += [node("MatMul", [value, f"onnx::MatMul_{i}"], [f"m{i}"], f"/blocks.{i}/fc/MatMul"),
                   node("Add", [f"blocks.{i}.fc.bias", f"m{i}"], [f"a{i}"], f"/blocks.{i}/fc/Add"),
                   node("Tanh", [f"a{i}"], [f"t{i}"], f"/blocks.{i}/act/Tanh")]
@@ -145,7 +149,8 @@ def test_linear_of_a_turned_weight_and_repeated_blocks(tmp_path: pathlib.Path) -
 def test_equal_weights_that_were_merged(tmp_path: pathlib.Path) -> None:
     weight = torch.randn(3)
     content = model([node("Identity", ["a.weight"], ["b.weight"]), node("Mul", ["x", "a.weight"], ["y"], "/a/Mul"),
-                     node("Mul", ["y", "b.weight"], ["z"], "/b/Mul")], [value_info("x", (2, 3))], ["z"], {"a.weight": weight})
+                     node("Mul", ["y", "b.weight"], ["z"],
+                          "/b/Mul")], [value_info("x", (2, 3))], ["z"], {"a.weight": weight})
     made = built(tmp_path, content)
     assert set(made.state_dict()) == {"a.weight", "b.weight"}
     x = torch.randn(2, 3)
@@ -153,7 +158,8 @@ def test_equal_weights_that_were_merged(tmp_path: pathlib.Path) -> None:
 
 
 def test_sizes_are_computed_in_the_text(tmp_path: pathlib.Path) -> None:
-    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["b"], axis=0), node("Unsqueeze", ["b", "axes"], ["b1"]),
+    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["b"], axis=0),
+             node("Unsqueeze", ["b", "axes"], ["b1"]),
              node("Concat", ["b1", "rest"], ["shape"], axis=0), node("Reshape", ["x", "shape"], ["y"])]
     content = model(nodes, [value_info("x", ("b", 3, 4))], ["y"], {"zero": torch.tensor(0), "axes": torch.tensor([0]),
                                                                   "rest": torch.tensor([-1])})
@@ -217,7 +223,7 @@ def test_broken_messages_end_in_an_error(tmp_path: pathlib.Path) -> None:
 # ---- against onnxruntime ----
 
 def cases() -> list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]]:
-    """Operator, values (constants have a name that begins with c), attributes, opset: what differs between ONNX and torch."""
+    """Operator, values (constants have a name that begins with c), attributes, opset: what differs between both."""
     t, g = torch.tensor, torch.Generator().manual_seed(0)
 
     def r(*size: int) -> Any:
@@ -226,7 +232,8 @@ def cases() -> list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]]:
     pictures: list[tuple[str, list[Any], dict[str, Any]]] = []
     for pads in ([0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 2, 1], [2, 0, 0, 0]):
         for strides in ([1, 1], [2, 1]):
-            pictures += [("Conv", [r(2, 4, 9, 8), ("c", r(6, 2, 3, 3)), ("c", r(6))], {"pads": pads, "strides": strides, "group": 2}),
+            pictures += [("Conv", [r(2, 4, 9, 8), ("c", r(6, 2, 3, 3)), ("c", r(6))],
+                          {"pads": pads, "strides": strides, "group": 2}),
                          ("MaxPool", [r(2, 3, 9, 8)], {"kernel_shape": [3, 3], "pads": pads, "strides": strides}),
                          ("AveragePool", [r(2, 3, 9, 8)], {"kernel_shape": [3, 3], "pads": pads, "strides": strides,
                                                           "count_include_pad": 1})]
@@ -249,7 +256,8 @@ def cases() -> list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]]:
         rows.append(("DepthToSpace", [r(2, 12, 3, 4)], {"blocksize": 2, "mode": mode}, {}))
     for mode in ("constant", "reflect", "edge"):
         rows.append(("Pad", [r(2, 3, 5, 6), ("c", t([0, 0, 1, 2, 0, 0, 0, 1]))], {"mode": mode}, {}))
-    for starts, ends, axes, steps in (([1], [9], [2], [2]), ([-3, 0], [-1, 2], [2, 1], [1, 1]), ([-1], [-2**62], [2], [-1])):
+    for starts, ends, axes, steps in (([1], [9], [2], [2]), ([-3, 0], [-1, 2],
+                                      [2, 1], [1, 1]), ([-1], [-2**62], [2], [-1])):
         rows.append(("Slice", [r(2, 3, 6), *(("c", t(v)) for v in (starts, ends, axes, steps))], {}, {}))
     whole = torch.arange(-12, 12).reshape(2, 3, 4)
     rows += [
@@ -275,7 +283,8 @@ def cases() -> list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]]:
         ("Unsqueeze", [r(2, 3), ("c", t([2, 0]))], {}, {}), ("Unsqueeze", [r(2, 3), ("c", t([-1, 0]))], {}, {}),
         ("Squeeze", [r(2, 1, 3, 1), ("c", t([1, -1]))], {}, {}), ("Squeeze", [r(2, 1, 3, 1)], {}, {}),
         ("Expand", [r(3, 1), ("c", t([2, 1, 4]))], {}, {}), ("Expand", [r(2, 3), ("c", t([1, 3]))], {}, {}),
-        ("Gather", [r(4, 5), ("c", t([[0, 2], [1, -1]]))], {"axis": 1}, {}), ("Gather", [r(4, 5), ("c", t(-2))], {"axis": 1}, {}),
+        ("Gather", [r(4, 5), ("c", t([[0, 2], [1, -1]]))], {"axis": 1},
+         {}), ("Gather", [r(4, 5), ("c", t(-2))], {"axis": 1}, {}),
         ("GatherElements", [r(3, 3), ("c", t([[1, 0, 2]]))], {"axis": 0}, {}),
         ("GatherND", [r(3, 4, 5), ("c", t([[0, 1], [2, 3]]))], {}, {}),
         ("ScatterND", [r(4, 5), ("c", t([[1], [3]])), ("c", r(2, 5))], {}, {}),
@@ -285,7 +294,8 @@ def cases() -> list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]]:
         ("ArgMax", [r(3, 4)], {"axis": 1, "keepdims": 0}, {"kind": INT64}), ("ArgMin", [r(3, 4)], {}, {"kind": INT64}),
         ("Where", [("c", r(3, 1) > 0), r(3, 4), ("c", t(0.5))], {}, {}), ("Not", [r(3, 4) > 0], {}, {"kind": BOOL}),
         ("Cast", [r(3, 4) * 5], {"to": INT64}, {"kind": INT64}), ("Cast", [whole], {"to": FLOAT}, {}),
-        ("NonZero", [(r(3, 4) > 0).float()], {}, {"kind": INT64}), ("Einsum", [r(2, 3), r(3, 4)], {"equation": "ij,jk->ki"}, {}),
+        ("NonZero", [(r(3, 4) > 0).float()], {}, {"kind": INT64}
+         ), ("Einsum", [r(2, 3), r(3, 4)], {"equation": "ij,jk->ki"}, {}),
         ("ConstantOfShape", [("c", t([2, 3]))], {"value": t([7])}, {"kind": INT64}),
         ("LayerNormalization", [r(2, 3, 4), ("c", r(4)), ("c", r(4))], {"epsilon": 1e-3}, {}),
         ("LayerNormalization", [r(2, 3, 4), ("c", r(3, 4))], {"axis": 1}, {}),
@@ -293,9 +303,11 @@ def cases() -> list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]]:
         ("GlobalAveragePool", [r(2, 3, 4, 5)], {}, {}), ("GlobalMaxPool", [r(2, 3, 4)], {}, {}),
         ("Min", [r(2, 3), r(2, 3), r(3)], {}, {}), ("Mean", [r(2, 3), r(2, 3), r(3)], {}, {}),
         ("Pow", [r(2, 3).abs(), ("c", t(2.0))], {}, {}), ("Round", [t([0.5, 1.5, -0.5, 2.4])], {}, {}),
-        ("Softplus", [r(3, 4)], {}, {}), ("ThresholdedRelu", [r(3, 4)], {}, {}), ("Celu", [r(3, 4)], {"alpha": 2.0}, {}),
+        ("Softplus", [r(3, 4)], {}, {}), ("ThresholdedRelu", [
+         r(3, 4)], {}, {}), ("Celu", [r(3, 4)], {"alpha": 2.0}, {}),
         ("Shrink", [r(3, 4)], {}, {}), ("Gelu", [r(3, 4)], {}, {"opset": 20}),
-        ("Gelu", [r(3, 4)], {"approximate": "tanh"}, {"opset": 20}), ("Identity", [r(3)], {}, {}), ("Sum", [r(3)], {}, {}),
+        ("Gelu", [r(3, 4)], {"approximate": "tanh"}, {"opset": 20}
+         ), ("Identity", [r(3)], {}, {}), ("Sum", [r(3)], {}, {}),
     ]
     for i, row in enumerate(rows):
         if row[0] in ("Div", "Mod", "Cast") and row[1][0] is whole and "kind" not in row[3] and row[0] != "Cast":
@@ -338,7 +350,8 @@ def test_operators_against_onnxruntime(tmp_path: pathlib.Path) -> None:
             continue
         with torch.no_grad():
             got = numpy.asarray(made(*(value for _, value in given)))
-        if got.shape != want.shape or not numpy.allclose(got.astype("float64"), want.astype("float64"), atol=1e-5, rtol=1e-5):
+        if got.shape != want.shape or not numpy.allclose(got.astype(
+            "float64"), want.astype("float64"), atol=1e-5, rtol=1e-5):
             wrong.append(label)
     assert not wrong
     assert refused <= {("Resize", mode, place) for mode in ("nearest", "linear", "cubic")
