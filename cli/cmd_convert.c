@@ -140,7 +140,7 @@ static const cli_option convert_options[] = {
     { 0, "prefix", "TEXT", "only the tensors whose names begin so, as 'model.', without it", NULL },
     { 0, "constants", NULL, "what no state dict has, too: buffers that are not persistent, constants", NULL },
     { 0, "for-source", NULL,
-     "the tensors that the source which `skeleton FILE` writes has: its names, orders and shapes", NULL },
+      "the tensors that the source which `skeleton FILE` writes has: its names, orders and shapes", NULL },
     CLI_OPTION_MEMORY,
     CLI_OPTION_INSECURE,
     CLI_OPTION_END,

@@ -21,8 +21,8 @@ static int skeleton_of_file(const cli_args *args, pel_ctx *ctx, const cli_input 
     cli_model model;
     pel_error error;
     pel_text text;
-    if (!cli_open_model(args->operands[0], &model, &error)) return cli_report(ctx, input, &error,
-                                                                              cli_has(args, "json"));
+    if (!cli_open_model(args->operands[0], &model, &error))
+        return cli_report(ctx, input, &error, cli_has(args, "json"));
     int result = CLI_FINE;
     bool is_written = pellucid_recover(ctx, &model.file, &text, &error);
     if (is_written)

@@ -342,7 +342,7 @@ typedef struct pel_convert_options {
     const char *prefix; /* only tensors whose names begin with it, without it; NULL: all */
     /* those that no state dict has, too: buffers that are not persistent, constants of a program */
     bool with_constants;
-    bool for_source;     /* those of the source that pellucid_recover writes: its names, orders and shapes */
+    bool for_source; /* those of the source that pellucid_recover writes: its names, orders and shapes */
 } pel_convert_options;
 
 /* All tensors as a safetensors file. Fails before anything is written if a tensor can't be converted. n_left (may be

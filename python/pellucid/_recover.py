@@ -63,11 +63,13 @@ class Recovered(Result):
 
 
 def recover(file: Path, *, verify: bool = True) -> Recovered:
-    """Writes the `nn.Module` classes of a torch.export archive (`.pt2`) or a TorchScript archive from the file alone.
+    """Writes the `nn.Module` classes of a torch.export archive (`.pt2`), a TorchScript archive, an ONNX graph or a
+    Keras model from the file alone.
 
     Nothing of the file is executed to write them. With torch, the result is then compared with the file as
     `torch.export.load` or `torch.jit.load` reads it, on the example inputs that the file holds, or on inputs of shapes
-    that it takes, and on other data; this loads the file, so it is done only where the audit calls the file harmless.
+    that it takes, and on other data; of the other kinds with onnxruntime or Keras, where they are installed. This loads
+    the file, so it is done only where the audit calls the file harmless.
 
     Args:
         verify: False: don't load the file; the header says that nothing was compared
@@ -91,14 +93,16 @@ def _compare(made: Recovered, file: Path) -> None:
     if verdict != "harmless":
         made.not_compared = f"the audit calls the file {verdict}, so torch must not load it"
         return
-    if _is_onnx(file):
+    kind = _engine(file)
+    if kind:
         from ._recover_onnx import NEARNESS
         from ._recover_script import compare
-        if importlib.util.find_spec("onnxruntime") is None:
-            made.not_compared = "onnxruntime, which would run the file, is not installed"
+        engine = {"onnx": "onnxruntime", "keras": "keras"}[kind]
+        if importlib.util.find_spec(engine) is None:
+            made.not_compared = f"{engine}, which would run the file, is not installed"
             return
-        made.loader, made.nearness = "onnxruntime", NEARNESS
-        made.equal, made.difference, made.not_compared = compare(file, made.source, made.root, "onnx")
+        made.loader, made.nearness = engine, NEARNESS
+        made.equal, made.difference, made.not_compared = compare(file, made.source, made.root, kind)
         return
     if not _is_export(file):
         from ._recover_script import compare
@@ -133,9 +137,16 @@ def _compare(made: Recovered, file: Path) -> None:
         made.equal.append(name)
 
 
-def _is_onnx(file: Path) -> bool:
+def _engine(file: Path) -> str:
+    """Which other library's file it is; "" if torch itself runs it."""
     with open(file, "rb") as opened:
-        return opened.read(1) == b"\x08"
+        start = opened.read(4)
+    if start[:1] == b"\x08":
+        return "onnx"
+    if start == b"\x89HDF":
+        return "keras"
+    with zipfile.ZipFile(file) as archive:
+        return "keras" if {"config.json", "metadata.json"} <= set(archive.namelist()) else ""
 
 
 def _is_export(file: Path) -> bool:

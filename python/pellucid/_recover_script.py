@@ -43,6 +43,8 @@ def main() -> None:
     compared = _compared
     if job["kind"] == "onnx":
         from ._recover_onnx import compared
+    if job["kind"] == "keras":
+        from ._recover_keras import compared
     equal, difference, why = compared(job["file"], job["source"], job["root"])
     answer = json.dumps({"equal": equal, "difference": difference, "not_compared": why})
     os.write(out, f"\npellucid: {answer}\n".encode())

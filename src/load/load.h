@@ -31,6 +31,8 @@ typedef struct pel_loaded {
     pel_map read;               /* offset of an archive's member -> 1: its loader knows what it is */
     const pel_model_file *file; /* its name, and what lies beside it; the bytes are in input alone */
     const pel_input *input;
+    const pel_json_value *keras_config; /* of a whole Keras model; NULL: it is none */
+    pel_str keras_version;
     bool runs_members; /* an archive for a server, which runs the Python source in it */
     bool is_torch;     /* what torch.load opens */
     int depth;         /* how many files it lies in */

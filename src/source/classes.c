@@ -360,8 +360,8 @@ static pel_name class_name(maker *m, const made_class *class) {
     const pel_part *part = class->parts.at[0];
     while (part->parent && index_of(part->name) >= 0) part = part->parent; /* a member is called after its list */
     pel_str attr = part->path.len ? part->name : PEL_STR("model");
-    bool is_plural = part != class->parts.at[0] && attr.len > 2 && attr.ptr[attr.len - 1] == 's' &&
-        attr.ptr[attr.len - 2] != 's';
+    bool is_plural =
+        part != class->parts.at[0] && attr.len > 2 && attr.ptr[attr.len - 1] == 's' && attr.ptr[attr.len - 2] != 's';
     attr.len -= is_plural;
     if (!base.len && pel_is_identifier(attr)) {
         char *text = pel_alloc_raw(ctx, attr.len + 1);

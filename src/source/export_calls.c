@@ -111,9 +111,10 @@ static bool is_operator(pel_name name) { return memchr(name->text, '.', name->le
 
 static void look(void *arg, pel_node **slot) {
     cutter *c = arg;
-    if ((*slot)->kind == PEL_Name && !is_operator((*slot)->Name.id) && !pel_name_is((*slot)->Name.id, "float") &&
-        !pel_name_is((*slot)->Name.id, "torch") && !pel_name_is((*slot)->Name.id, "F"))
-        use(c, (*slot)->Name.id, c->user);
+    static const char *const plain[] = { "float", "torch", "F", "self" };
+    bool is_value = (*slot)->kind == PEL_Name && !is_operator((*slot)->Name.id);
+    for (size_t i = 0; is_value && i < PEL_COUNT(plain); i++) is_value = !pel_name_is((*slot)->Name.id, plain[i]);
+    if (is_value) use(c, (*slot)->Name.id, c->user);
     pel_each_child(*slot, look, c);
 }
 

@@ -99,8 +99,8 @@ pel_node *pel_onnx_write(pel_onnx *o, const char *text, pel_node *first, pel_nod
     pel_node *given[] = { first, second, third };
     pel_node *call = pel_make_call(o->ctx, pel_name_node(o->ctx, "_"), (pel_nodes){ 0 }, (pel_nodes){ 0 });
     uint32_t n = third ? 3 : second ? 2 : first ? 1 : 0;
-    for (uint32_t i = 0; i < n; i++) pel_nodes_push(o->ctx, &call->Call.args,
-                                                    given[i] ? given[i] : pel_make_none(o->ctx));
+    for (uint32_t i = 0; i < n; i++)
+        pel_nodes_push(o->ctx, &call->Call.args, given[i] ? given[i] : pel_make_none(o->ctx));
     pel_node *node = pel_fill_row(o->ctx, text, call, "");
     if (!node) pel_onnx_refuse(o, "its arguments do not fit");
     return node;
@@ -126,8 +126,8 @@ static pel_node *call_of(pel_onnx *o, const onnx_row *row) {
     for (uint32_t i = 0; i < o->now->in.n; i++) {
         pel_onnx_value *value = pel_onnx_in(o, i);
         bool is_wanted = row->inputs[i] == 'l' || row->inputs[i] == 'n';
-        if (value && is_wanted && !pel_onnx_numbers(o, value) &&
-            !(row->inputs[i] == 'l' && value->sizes_of)) return NULL;
+        if (value && is_wanted && !pel_onnx_numbers(o, value) && !(row->inputs[i] == 'l' && value->sizes_of))
+            return NULL;
         pel_node *arg = pel_onnx_arg(o, i, row->inputs[i]);
         pel_nodes_push(ctx, &call->Call.args, arg ? arg : pel_make_none(ctx));
     }
@@ -140,13 +140,13 @@ static pel_node *call_of(pel_onnx *o, const onnx_row *row) {
     pel_str defaults = pel_str_of(row->defaults);
     for (size_t start = 0, end, sign; start < defaults.len; start = end + 1) {
         for (end = start; end < defaults.len && defaults.ptr[end] != ' ';) end++;
-        for (sign = start; sign < end && defaults.ptr[sign] != '=' && defaults.ptr[sign] != ':' &&
-             defaults.ptr[sign] != '!';)
+        for (sign = start;
+             sign < end && defaults.ptr[sign] != '=' && defaults.ptr[sign] != ':' && defaults.ptr[sign] != '!';)
             sign++;
 
         pel_str key = pel_str_cut(defaults, start, sign);
-        if (!pel_is_identifier(key) || pel_onnx_attribute_of(o, pel_format(ctx, "%.*s%c", PEL_FMT(key),
-                                                                           0).ptr)) continue;
+        if (!pel_is_identifier(key) || pel_onnx_attribute_of(o, pel_format(ctx, "%.*s%c", PEL_FMT(key), 0).ptr))
+            continue;
         if (defaults.ptr[sign] == '!') return NULL;
         pel_source source = pel_source_text(ctx, PEL_STR("a row"), pel_str_cut(defaults, sign + 1, end));
         pel_nodes_push(ctx, &call->Call.keywords,
@@ -232,8 +232,8 @@ static bool write_linear(pel_onnx *o) {
     if (!pel_str_is(o->now->op, "MatMul") || o->now->domain.len || o->now->in.n != 2 || !left || !right) return false;
     if (!right->tensor || right->tensor->shape.n != 2 || left->tensor || pel_onnx_is_named(right->label)) return false;
     pel_node *x = pel_onnx_arg(o, 0, 't');
-    pel_node *call = pel_onnx_write(o, "aten.linear.default(_0, _1)", x, pel_onnx_weight(o, right, "weight", true),
-                                    NULL);
+    pel_node *call =
+        pel_onnx_write(o, "aten.linear.default(_0, _1)", x, pel_onnx_weight(o, right, "weight", true), NULL);
     pel_onnx_value *result = pel_onnx_value_of(o, o->now->out.at[0]), *sum = NULL;
     result->dtype = left->dtype;
     if (left->rank >= 0) result->rank = left->rank;
@@ -313,9 +313,8 @@ static void name_inputs(pel_onnx *o) {
         pel_str name = { text, value->label.len }, base;
         if (!pel_is_identifier(name) || name.len > 60) name = PEL_STR("x");
         base = name;
-        for (unsigned n = 2; !pel_map_set(o->ctx, &o->taken,
-                                          PEL_KEY(pel_intern_str(o->ctx,
-                                                                 pel_format(o->ctx, "(%.*s", PEL_FMT(name)))), 1);
+        for (unsigned n = 2; !pel_map_set(
+                 o->ctx, &o->taken, PEL_KEY(pel_intern_str(o->ctx, pel_format(o->ctx, "(%.*s", PEL_FMT(name)))), 1);
              n++)
             name = pel_format(o->ctx, "%.*s_%u", PEL_FMT(base), n);
         if (value->name) pel_onnx_refuse(o, "two inputs of the graph have one name");
@@ -340,8 +339,8 @@ bool pel_recover_onnx(pel_recovery *r) {
     if (!o.outputs.n) pel_onnx_refuse(&o, "the file has no graph with results");
     if (o.opset < 7 || o.opset > LAST_OPSET)
         pel_onnx_refuse(&o, pel_format(r->ctx, "its operators are of opset %lld; 7 to %d are known%c",
-                                       (long long)o.opset,
-                                       LAST_OPSET, 0).ptr);
+                                       (long long)o.opset, LAST_OPSET, 0)
+                                .ptr);
     r->root = pel_part_make(r, (pel_str){ "", 0 });
     r->finds_modules = r->needs_conversion = r->is_fixed = true;
     name_inputs(&o);

@@ -15,14 +15,14 @@ typedef struct pel_onnx_attribute {
 } pel_onnx_attribute;
 
 typedef struct pel_onnx_value {
-    pel_name name; /* in steps; NULL: no step makes it */
-    pel_str label; /* in the file */
-    pel_str dtype; /* empty: not known */
-    int rank;      /* -1: not known */
-    const pel_shape *shape;         /* that the file says; NULL: none */
-    const pel_model_tensor *tensor; /* an initializer, or a constant; NULL: it is none */
-    bool is_known, is_list;         /* numbers: one, or a row of them */
-    pel_nodes numbers;              /* constants, and expressions of sizes */
+    pel_name name;                   /* in steps; NULL: no step makes it */
+    pel_str label;                   /* in the file */
+    pel_str dtype;                   /* empty: not known */
+    int rank;                        /* -1: not known */
+    const pel_shape *shape;          /* that the file says; NULL: none */
+    const pel_model_tensor *tensor;  /* an initializer, or a constant; NULL: it is none */
+    bool is_known, is_list;          /* numbers: one, or a row of them */
+    pel_nodes numbers;               /* constants, and expressions of sizes */
     struct pel_onnx_value *sizes_of; /* the sizes of this one, whose rank is not known */
     uint32_t n_uses;
     struct pel_onnx_node *user; /* the last one */

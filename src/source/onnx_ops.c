@@ -113,9 +113,8 @@ static pel_node *form_cast(pel_onnx *o) {
     if (!pel_dtype_size(to) || pel_str_starts(to, PEL_STR("float8")) || pel_str_is(from, "string"))
         pel_onnx_refuse(o, "a dtype that torch does not have, or rounds in another way");
     if (pel_str_eq(from, to)) return x_of(o);
-    return pel_onnx_write(o, "_0.to(_1)", x_of(o), pel_dotted(o->ctx, pel_format(o->ctx, "torch.%.*s%c", PEL_FMT(to),
-                                                                                 0).ptr),
-                          NULL);
+    return pel_onnx_write(o, "_0.to(_1)", x_of(o),
+                          pel_dotted(o->ctx, pel_format(o->ctx, "torch.%.*s%c", PEL_FMT(to), 0).ptr), NULL);
 }
 
 /* In eval mode it does nothing; one that trains would need random numbers. */
@@ -155,8 +154,8 @@ static pel_node *form_gemm(pel_onnx *o) {
 
 static pel_node *form_einsum(pel_onnx *o) {
     allow(o, "equation");
-    pel_node *call = pel_onnx_write(o, "torch.einsum(_0)", pel_make_text(o->ctx, pel_onnx_text(o, "equation", "")),
-                                    NULL, NULL);
+    pel_node *call =
+        pel_onnx_write(o, "torch.einsum(_0)", pel_make_text(o->ctx, pel_onnx_text(o, "equation", "")), NULL, NULL);
     for (uint32_t i = 0; i < o->now->in.n; i++) pel_nodes_push(o->ctx, &call->Call.args, pel_onnx_arg(o, i, 't'));
     return call;
 }
@@ -167,10 +166,9 @@ static pel_node *form_softmax(pel_onnx *o) {
     int64_t axis = pel_onnx_int(o, "axis", 1);
     int rank = first_of(o)->rank;
     if (axis != -1 && (rank < 0 || axis + 1 != rank)) pel_onnx_refuse(o, "an axis that is not known to be the last");
-    return pel_onnx_write(o,
-                          pel_str_is(o->now->op,
-                                     "Softmax") ? "aten.softmax.int(_0, -1)" : "aten.log_softmax.int(_0, -1)",
-                          x_of(o), NULL, NULL);
+    return pel_onnx_write(
+        o, pel_str_is(o->now->op, "Softmax") ? "aten.softmax.int(_0, -1)" : "aten.log_softmax.int(_0, -1)", x_of(o),
+        NULL, NULL);
 }
 
 /* The weight must have all sizes of what is normed, so that it broadcasts as torch's. */
@@ -187,10 +185,9 @@ static pel_node *form_layer_norm(pel_onnx *o) {
     pel_node *sizes = pel_node_new(o->ctx, PEL_List);
     for (uint32_t i = 0; i < n; i++)
         pel_nodes_push(o->ctx, &sizes->List.elts, integer(o, weight->tensor->shape.dims[i].size));
-    pel_node *call = pel_onnx_write(o,
-                                    is_rms ? "aten.rms_norm.default(_0, _1, _2)"
-                                           : "aten.layer_norm.default(_0, _1, _2)",
-                                    x_of(o), sizes, pel_onnx_arg(o, 1, 'w'));
+    pel_node *call =
+        pel_onnx_write(o, is_rms ? "aten.rms_norm.default(_0, _1, _2)" : "aten.layer_norm.default(_0, _1, _2)", x_of(o),
+                       sizes, pel_onnx_arg(o, 1, 'w'));
     if (!is_rms) {
         pel_node *bias = pel_onnx_in(o, 2) ? pel_onnx_arg(o, 2, 'b') : NULL;
         pel_nodes_push(o->ctx, &call->Call.args, bias ? bias : pel_make_none(o->ctx));
@@ -288,8 +285,8 @@ static pel_node *form_unsqueeze(pel_onnx *o) {
         }
     }
     pel_node *out = x_of(o);
-    for (uint32_t i = 0; i < n; i++) out = pel_onnx_write(o, "aten.unsqueeze.default(_0, _1)", out,
-                                                          integer(o, axes[i]), NULL);
+    for (uint32_t i = 0; i < n; i++)
+        out = pel_onnx_write(o, "aten.unsqueeze.default(_0, _1)", out, integer(o, axes[i]), NULL);
     if (rank >= 0) pel_onnx_value_of(o, o->now->out.at[0])->rank = rank + (int)n;
     return out;
 }
@@ -359,8 +356,8 @@ static pel_node *form_slice(pel_onnx *o) {
         one[0].numbers = pel_nodes_one(o->ctx, from);
         one[1].numbers = pel_nodes_one(o->ctx, to);
         uint32_t ignored;
-        bool is_first = pel_onnx_whole(o, &one[0], &first, &ignored), is_last = pel_onnx_whole(o, &one[1], &last,
-                                                                                               &ignored);
+        bool is_first = pel_onnx_whole(o, &one[0], &first, &ignored),
+             is_last = pel_onnx_whole(o, &one[1], &last, &ignored);
         if (steps[i] == -1 && is_first && is_last && first == -1 && last < -INT32_MAX) {
             out = pel_onnx_write(o, "_0.flip(_1)", out, integer(o, axes[i]), NULL);
             continue;
@@ -403,8 +400,9 @@ static pel_node *form_filled(pel_onnx *o) {
     allow(o, "value");
     const pel_onnx_attribute *row = pel_onnx_attribute_of(o, "value");
     pel_onnx_value *result = pel_onnx_value_of(o, o->now->out.at[0]), *shape = first_of(o);
-    pel_onnx_value value = { .dtype = PEL_STR("float32"), .is_known = true,
-                            .numbers = pel_nodes_one(o->ctx, pel_onnx_number(o, 0)) };
+    pel_onnx_value value = { .dtype = PEL_STR("float32"),
+                             .is_known = true,
+                             .numbers = pel_nodes_one(o->ctx, pel_onnx_number(o, 0)) };
     if (row && row->tensor) value = (pel_onnx_value){ .tensor = row->tensor, .dtype = row->tensor->dtype };
     if (!pel_onnx_numbers(o, &value) || value.numbers.n != 1) pel_onnx_refuse(o, "its value is not one number");
     result->dtype = value.dtype;

@@ -136,7 +136,7 @@ pel_node *pel_onnx_conv(pel_onnx *o) {
 
 pel_node *pel_onnx_conv_transpose(pel_onnx *o) {
     static const char *const texts[] = { "aten.conv_transpose1d.default(_0, _1, _2)",
-                                        "aten.conv_transpose2d.default(_0, _1, _2)",
+                                         "aten.conv_transpose2d.default(_0, _1, _2)",
                                          "aten.conv_transpose3d.default(_0, _1, _2)" };
     allow_window(o, " group output_padding ");
     const pel_model_tensor *weight = weight_of(o);
@@ -210,7 +210,7 @@ pel_node *pel_onnx_average_pool(pel_onnx *o) {
 
 pel_node *pel_onnx_global_pool(pel_onnx *o) {
     static const char *const texts[] = { "aten.adaptive_avg_pool1d.default(_0, _1)",
-                                        "aten.adaptive_avg_pool2d.default(_0, _1)",
+                                         "aten.adaptive_avg_pool2d.default(_0, _1)",
                                          "aten.adaptive_avg_pool3d.default(_0, _1)" };
     int rank = pel_onnx_in(o, 0) ? pel_onnx_in(o, 0)->rank : -1;
     if (rank < 3 || rank > 5) pel_onnx_refuse(o, "how many dimensions it reduces is not known");
@@ -234,8 +234,7 @@ pel_node *pel_onnx_batch_norm(pel_onnx *o) {
     }
     const pel_onnx_attribute *eps = pel_onnx_attribute_of(o, "epsilon");
     pel_node *call = pel_onnx_write(o, "aten.batch_norm.default(_0, _1, _2)", pel_onnx_arg(o, 0, 't'),
-                                    pel_onnx_arg(o, 1, 'w'),
-                                    pel_onnx_arg(o, 2, 'b'));
+                                    pel_onnx_arg(o, 1, 'w'), pel_onnx_arg(o, 2, 'b'));
     pel_nodes_push(o->ctx, &call->Call.args, pel_onnx_arg(o, 3, 'm'));
     pel_nodes_push(o->ctx, &call->Call.args, pel_onnx_arg(o, 4, 'v'));
     pel_nodes_push(o->ctx, &call->Call.args, bool_of(o, false));
@@ -255,8 +254,9 @@ pel_node *pel_onnx_batch_norm(pel_onnx *o) {
 pel_node *pel_onnx_pad(pel_onnx *o) {
     static const struct {
         const char *mode, *name;
-    } modes[] = { { "constant", "constant" }, { "reflect", "reflect" }, { "edge", "replicate" },
-                 { "wrap", "circular" } };
+    } modes[] = {
+        { "constant", "constant" }, { "reflect", "reflect" }, { "edge", "replicate" }, { "wrap", "circular" }
+    };
     pel_str mode = pel_onnx_text(o, "mode", "constant");
     const char *name = NULL;
     int64_t pads[64], axes[64], row[2 * MOST];
@@ -272,8 +272,8 @@ pel_node *pel_onnx_pad(pel_onnx *o) {
     int rank = pel_onnx_in(o, 0)->rank;
     bool has_axes = pel_onnx_in(o, 3) != NULL;
     if (has_axes &&
-        (!pel_onnx_whole(o, pel_onnx_in(o, 3), axes, &n_axes) || n_axes != n / 2 || rank < 0 ||
-         rank > MOST)) return NULL;
+        (!pel_onnx_whole(o, pel_onnx_in(o, 3), axes, &n_axes) || n_axes != n / 2 || rank < 0 || rank > MOST))
+        return NULL;
     if (has_axes) {
         int64_t all[2 * MOST] = { 0 };
         for (uint32_t i = 0; i < n_axes; i++) {
@@ -286,8 +286,8 @@ pel_node *pel_onnx_pad(pel_onnx *o) {
         memcpy(pads, all, n * sizeof *pads);
     }
     uint32_t n_kept = n / 2;
-    while (n_kept && !pads[n / 2 - n_kept] &&
-           !pads[n - n_kept]) n_kept--; /* the first dimensions that are not padded */
+    while (n_kept && !pads[n / 2 - n_kept] && !pads[n - n_kept])
+        n_kept--; /* the first dimensions that are not padded */
     for (uint32_t i = 0; i < n_kept; i++) {
         row[2 * i] = pads[n / 2 - 1 - i];
         row[2 * i + 1] = pads[n - 1 - i];
@@ -306,8 +306,8 @@ pel_node *pel_onnx_pad(pel_onnx *o) {
 
 /* Which of torch's modes is ONNX's, by how places are counted and rounded; NULL: none is. */
 static const char *resize_mode(pel_onnx *o, uint32_t n, bool *is_aligned) {
-    pel_str mode = pel_onnx_text(o, "mode", "nearest"), places = pel_onnx_text(o, "coordinate_transformation_mode",
-                                                                               "half_pixel");
+    pel_str mode = pel_onnx_text(o, "mode", "nearest"),
+            places = pel_onnx_text(o, "coordinate_transformation_mode", "half_pixel");
     pel_str rounding = pel_onnx_text(o, "nearest_mode", "round_prefer_floor");
     bool is_half = pel_str_is(places, "half_pixel") || pel_str_is(places, "pytorch_half_pixel");
     *is_aligned = pel_str_is(places, "align_corners");
@@ -343,10 +343,9 @@ pel_node *pel_onnx_resize(pel_onnx *o) {
     for (uint32_t i = 2; i < given->n; i++) pel_nodes_push(o->ctx, &row->Tuple.elts, pel_copy(o->ctx, given->at[i]));
     pel_node *text = pel_make_text(o->ctx, pel_str_of(mode)), *x = pel_onnx_arg(o, 0, 't');
     bool is_plain = strncmp(mode, "nearest", 7) == 0;
-    pel_node *call = pel_onnx_write(o,
-                                    is_scaled ? "F.interpolate(_0, scale_factor=_1, mode=_2)"
-                                              : "F.interpolate(_0, size=_1, mode=_2)",
-                                    x, row, text);
+    pel_node *call = pel_onnx_write(
+        o, is_scaled ? "F.interpolate(_0, scale_factor=_1, mode=_2)" : "F.interpolate(_0, size=_1, mode=_2)", x, row,
+        text);
     if (!is_plain)
         pel_nodes_push(o->ctx, &call->Call.keywords,
                        pel_make_keyword(o->ctx, pel_intern_c(o->ctx, "align_corners"), bool_of(o, is_aligned)));
@@ -369,8 +368,8 @@ pel_node *pel_onnx_depth_to_space(pel_onnx *o) {
 pel_node *pel_onnx_space_to_depth(pel_onnx *o) {
     int64_t block = pel_onnx_int(o, "blocksize", 0);
     if (block < 1 || block > 1 << 20 || !pel_onnx_in(o, 0)) return NULL;
-    pel_node *parts = pel_onnx_write(o, "F.pixel_unshuffle(_0, _1)", pel_onnx_arg(o, 0, 't'),
-                                     pel_make_int(o->ctx, block), NULL);
+    pel_node *parts =
+        pel_onnx_write(o, "F.pixel_unshuffle(_0, _1)", pel_onnx_arg(o, 0, 't'), pel_make_int(o->ctx, block), NULL);
     return pel_onnx_write(o, "_0.unflatten(1, (-1, _1)).transpose(1, 2).flatten(1, 2)", parts,
                           pel_make_int(o->ctx, block * block), NULL);
 }

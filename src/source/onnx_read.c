@@ -14,8 +14,8 @@ _Noreturn void pel_onnx_refuse(pel_onnx *o, const char *why) {
     const pel_onnx_node *n = o->now;
     if (!n) pel_throw(o->ctx, PEL_E_UNSUPPORTED, 0, "source from a file: ONNX: %s", why);
     pel_throw(o->ctx, PEL_E_UNSUPPORTED, n->at,
-              "source from a file: ONNX operator %.*s%s%.*s (opset %lld, node %.*s): %s",
-              PEL_FMT(n->op), n->domain.len ? " of " : "", PEL_FMT(n->domain), (long long)o->opset,
+              "source from a file: ONNX operator %.*s%s%.*s (opset %lld, node %.*s): %s", PEL_FMT(n->op),
+              n->domain.len ? " of " : "", PEL_FMT(n->domain), (long long)o->opset,
               (int)(n->name.len < 100 ? n->name.len : 100), n->name.ptr, why);
 }
 
@@ -37,8 +37,8 @@ static pel_onnx_value *read_value(pel_onnx *o, const pel_proto_field *info) {
     pel_proto_field name, type, tensor, field, size;
     if (!pel_proto_find(o->ctx, pel_proto_of(info), 1, &name)) return NULL;
     pel_onnx_value *value = pel_onnx_value_of(o, name.bytes);
-    if (!pel_proto_find(o->ctx, pel_proto_of(info), 2, &type) || !pel_proto_find(o->ctx, pel_proto_of(&type), 1,
-                                                                                 &tensor))
+    if (!pel_proto_find(o->ctx, pel_proto_of(info), 2, &type) ||
+        !pel_proto_find(o->ctx, pel_proto_of(&type), 1, &tensor))
         return value;
     if (pel_proto_find(o->ctx, pel_proto_of(&tensor), 1, &field)) value->dtype = pel_onnx_dtype(o->ctx, field.value);
     if (!pel_proto_find(o->ctx, pel_proto_of(&tensor), 2, &field) || field.wire != PEL_WIRE_BYTES) return value;
@@ -64,8 +64,9 @@ static pel_onnx_value *read_value(pel_onnx *o, const pel_proto_field *info) {
 
 static void add_constant(pel_onnx *o, pel_str label, const pel_model_tensor *tensor) {
     pel_onnx_value *value = pel_onnx_value_of(o, label);
-    if (value->tensor) pel_throw(o->ctx, PEL_E_FORMAT, 0, "source from a file: ONNX: two constants are called %.*s",
-                                 (int)(label.len < 100 ? label.len : 100), label.ptr);
+    if (value->tensor)
+        pel_throw(o->ctx, PEL_E_FORMAT, 0, "source from a file: ONNX: two constants are called %.*s",
+                  (int)(label.len < 100 ? label.len : 100), label.ptr);
     value->tensor = tensor;
     value->dtype = tensor->dtype;
     value->rank = (int)tensor->shape.n;

@@ -126,8 +126,8 @@ static bool fold_shape(pel_onnx *o, pel_onnx_value *value) {
         if (end > rank) end = rank;
     }
     for (int64_t i = start; i < end; i++)
-        pel_nodes_push(o->ctx, &sizes, value->tensor ? pel_make_int(o->ctx, value->tensor->shape.dims[i].size)
-                                                     : size_of(o, value, i));
+        pel_nodes_push(o->ctx, &sizes,
+                       value->tensor ? pel_make_int(o->ctx, value->tensor->shape.dims[i].size) : size_of(o, value, i));
     set_known(o, sizes, true, PEL_STR("int64"));
     return true;
 }
@@ -155,12 +155,12 @@ static bool fold_gather(pel_onnx *o, pel_onnx_value *value, pel_onnx_value *inde
 static bool fold_slice(pel_onnx *o, pel_onnx_value *value) {
     int64_t start[MOST_NUMBERS], end[MOST_NUMBERS], axis[MOST_NUMBERS] = { 0 }, step[MOST_NUMBERS] = { 1 };
     uint32_t n[4] = { 0, 0, 1, 1 };
-    if (!pel_onnx_whole(o, pel_onnx_in(o, 1), start, &n[0]) ||
-        !pel_onnx_whole(o, pel_onnx_in(o, 2), end, &n[1])) return false;
+    if (!pel_onnx_whole(o, pel_onnx_in(o, 1), start, &n[0]) || !pel_onnx_whole(o, pel_onnx_in(o, 2), end, &n[1]))
+        return false;
     if (pel_onnx_in(o, 3) && !pel_onnx_whole(o, pel_onnx_in(o, 3), axis, &n[2])) return false;
     if (pel_onnx_in(o, 4) && !pel_onnx_whole(o, pel_onnx_in(o, 4), step, &n[3])) return false;
-    if (n[0] != 1 || n[1] != 1 || n[2] != 1 || n[3] != 1 || (axis[0] != 0 && axis[0] != -1) ||
-        step[0] != 1) return false;
+    if (n[0] != 1 || n[1] != 1 || n[2] != 1 || n[3] != 1 || (axis[0] != 0 && axis[0] != -1) || step[0] != 1)
+        return false;
     pel_nodes out = { 0 };
     if (value->sizes_of) {
         if (start[0] < 0 || end[0] < 0 || end[0] > 16) return false;
@@ -183,8 +183,8 @@ static bool fold_concat(pel_onnx *o) {
     pel_str dtype = { "", 0 };
     for (uint32_t i = 0; i < o->now->in.n; i++) {
         pel_onnx_value *value = pel_onnx_in(o, i);
-        if (!value || !pel_str_is(value->dtype, "int64") || !pel_onnx_numbers(o, value) ||
-            !value->is_list) return false;
+        if (!value || !pel_str_is(value->dtype, "int64") || !pel_onnx_numbers(o, value) || !value->is_list)
+            return false;
         dtype = value->dtype;
         for (uint32_t k = 0; k < value->numbers.n; k++) pel_nodes_push(o->ctx, &out, copied(o, value->numbers.at[k]));
     }
@@ -230,8 +230,8 @@ static bool fold_arithmetic(pel_onnx *o, pel_OPERATOR op) {
     if ((a->numbers.n != n && a->numbers.n != 1) || (b->numbers.n != n && b->numbers.n != 1)) return false;
     pel_nodes out = { 0 };
     for (uint32_t i = 0; i < n; i++) {
-        pel_node *node = computed(o, op, a->numbers.at[a->numbers.n > 1 ? i : 0],
-                                  b->numbers.at[b->numbers.n > 1 ? i : 0]);
+        pel_node *node =
+            computed(o, op, a->numbers.at[a->numbers.n > 1 ? i : 0], b->numbers.at[b->numbers.n > 1 ? i : 0]);
         if (!node) return false;
         pel_nodes_push(o->ctx, &out, node);
     }
@@ -244,8 +244,8 @@ static bool fold_filled(pel_onnx *o) {
     int64_t sizes[MOST_NUMBERS];
     uint32_t n;
     const pel_onnx_attribute *row = pel_onnx_attribute_of(o, "value");
-    if (!pel_onnx_whole(o, pel_onnx_in(o, 0), sizes, &n) || n != 1 || sizes[0] < 0 ||
-        sizes[0] > MOST_NUMBERS) return false;
+    if (!pel_onnx_whole(o, pel_onnx_in(o, 0), sizes, &n) || n != 1 || sizes[0] < 0 || sizes[0] > MOST_NUMBERS)
+        return false;
     if (!row || !row->tensor) return false;
     pel_onnx_value value = { .tensor = row->tensor, .dtype = row->tensor->dtype };
     if (!pel_onnx_numbers(o, &value) || value.numbers.n != 1 || !pel_str_is(value.dtype, "int64")) return false;
@@ -262,8 +262,8 @@ static bool fold_equal(pel_onnx *o) {
     for (uint32_t i = 0; i < a->numbers.n; i++) {
         int64_t x = 0, y = 0;
         bool is_x = whole(a->numbers.at[i], &x), is_y = whole(b->numbers.at[i], &y);
-        bool is_never = (is_x && x < 0 && is_natural(b->numbers.at[i])) ||
-            (is_y && y < 0 && is_natural(a->numbers.at[i]));
+        bool is_never =
+            (is_x && x < 0 && is_natural(b->numbers.at[i])) || (is_y && y < 0 && is_natural(a->numbers.at[i]));
         if (!(is_x && is_y) && !is_never) return false;
         pel_nodes_push(o->ctx, &out, pel_make_constant(o->ctx, pel_const_bool(!is_never && x == y)));
     }
@@ -273,8 +273,8 @@ static bool fold_equal(pel_onnx *o) {
 
 static bool fold_where(pel_onnx *o) {
     pel_onnx_value *test = pel_onnx_in(o, 0), *a = pel_onnx_in(o, 1), *b = pel_onnx_in(o, 2);
-    if (!test || !a || !b || !pel_onnx_numbers(o, test) || !pel_onnx_numbers(o, a) ||
-        !pel_onnx_numbers(o, b)) return false;
+    if (!test || !a || !b || !pel_onnx_numbers(o, test) || !pel_onnx_numbers(o, a) || !pel_onnx_numbers(o, b))
+        return false;
     if (test->numbers.n != a->numbers.n || a->numbers.n != b->numbers.n || !pel_str_is(a->dtype, "int64")) return false;
     pel_nodes out = { 0 };
     for (uint32_t i = 0; i < a->numbers.n; i++) {
@@ -344,7 +344,7 @@ bool pel_onnx_fold(pel_onnx *o) {
         if (pel_str_is(op, arithmetic[i].op)) return fold_arithmetic(o, arithmetic[i].operator);
     if (pel_str_is(op, "Equal")) return fold_equal(o);
     if (pel_str_is(op, "Cast")) return fold_cast(o, value);
-    if (pel_str_is(op, "Unsqueeze") || pel_str_is(op, "Squeeze") || pel_str_is(op, "Reshape")) return fold_rank(o,
-                                                                                                                value);
+    if (pel_str_is(op, "Unsqueeze") || pel_str_is(op, "Squeeze") || pel_str_is(op, "Reshape"))
+        return fold_rank(o, value);
     return false;
 }

@@ -58,14 +58,14 @@ static void stack_of_name(pel_onnx *o) {
         for (end = start; end < name.len && name.ptr[end] != '/';) end++;
         if (end == name.len) return; /* the operator */
         pel_str part = pel_str_cut(name, start, end);
-        bool is_member = before.len && part.len > before.len + 1 && pel_str_starts(part, before) &&
-                         part.ptr[before.len] == '.';
+        bool is_member =
+            before.len && part.len > before.len + 1 && pel_str_starts(part, before) && part.ptr[before.len] == '.';
         if (is_member)
             path = pel_format(o->ctx, "%.*s%.*s", PEL_FMT(path), PEL_FMT(pel_str_from(part, before.len)));
         else
             path = path.len ? pel_format(o->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(part)) : part;
-        if (!part.len || path.ptr[path.len - 1] == '.' || path.ptr[0] == '.' ||
-            pel_str_find(path, PEL_STR(".."))) return;
+        if (!part.len || path.ptr[path.len - 1] == '.' || path.ptr[0] == '.' || pel_str_find(path, PEL_STR("..")))
+            return;
         push_frame(o, path, path);
         before = part;
     }
@@ -123,9 +123,9 @@ bool pel_onnx_is_named(pel_str label) {
 /* What nn.Module has itself can't be the name of a tensor. */
 static bool is_of_module(pel_str word) {
     static const char *const names[] = {
-        "forward", "training", "type", "to", "half", "float", "double", "bfloat16", "cpu", "cuda", "eval",
-        "train", "apply", "children", "modules", "parameters", "buffers", "state_dict", "compile",
-        "share_memory", "zero_grad", "extra_repr", "add_module",
+        "forward", "training",   "type",    "to",           "half",      "float",      "double",     "bfloat16",
+        "cpu",     "cuda",       "eval",    "train",        "apply",     "children",   "modules",    "parameters",
+        "buffers", "state_dict", "compile", "share_memory", "zero_grad", "extra_repr", "add_module",
     };
     for (size_t i = 0; i < PEL_COUNT(names); i++)
         if (pel_str_is(word, names[i])) return true;
@@ -206,7 +206,11 @@ void pel_onnx_counter(pel_onnx *o, pel_str path) {
     pel_model_tensor *tensor = pel_new(o->ctx, pel_model_tensor);
     pel_stored *stored = pel_new(o->ctx, pel_stored);
     stored->bytes = (pel_str){ zeros, sizeof zeros };
-    *tensor = (pel_model_tensor){ .name = name, .full = full_name(o, path, name), .role = PEL_BUFFER,
-                                  .dtype = PEL_STR("int64"), .shape = pel_shape_of(o->ctx, NULL, 0), .stored = stored };
+    *tensor = (pel_model_tensor){ .name = name,
+                                  .full = full_name(o, path, name),
+                                  .role = PEL_BUFFER,
+                                  .dtype = PEL_STR("int64"),
+                                  .shape = pel_shape_of(o->ctx, NULL, 0),
+                                  .stored = stored };
     pel_push(o->ctx, &part->held, (pel_held){ pel_intern_str(o->ctx, name), tensor });
 }

@@ -105,14 +105,14 @@ static pel_network *tensors_of(pel_recovery *r) {
 void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *out) {
     pel_recovery r = { .ctx = ctx, .loaded = pel_new(ctx, pel_loaded) };
     pel_load(ctx, file, r.loaded);
-    if (!pel_recover_onnx(&r)) {
+    if (!pel_recover_onnx(&r) && !pel_recover_keras(&r)) {
         pel_recover_parts(&r);
         bool is_zip = pel_is_zip(pel_input_head(ctx, r.loaded->input));
         const pel_zip *zip = is_zip ? pel_zip_read(ctx, r.loaded->input, &r.loaded->findings) : NULL;
         if (!zip || (!pel_recover_export(&r, zip) && !pel_recover_script(&r, zip)))
             pel_throw(ctx, PEL_E_UNSUPPORTED, 0,
                       "source from a file: a %.*s has no program that could be written; archives of torch.export "
-                      "(.pt2), TorchScript and ONNX have",
+                      "(.pt2), TorchScript, ONNX and whole Keras models have",
                       PEL_FMT(r.loaded->format));
     }
     pel_part functions = { .methods = r.functions };
@@ -135,6 +135,6 @@ void pel_recover_file(pel_ctx *ctx, const pel_model_file *file, pel_recovered *o
     pel_buf text = pel_buf_in(ctx);
     pel_print_options how = { .width = 110 };
     pel_print(ctx, module, &how, &text);
-    *out = (pel_recovered){ pel_buf_str(&text), r.root_class, r.operators, r.unspelled, r.is_fixed, r.loaded,
-                           tensors_of(&r) };
+    *out = (pel_recovered){ pel_buf_str(&text), r.root_class, r.operators,   r.unspelled,
+                            r.is_fixed,         r.loaded,     tensors_of(&r) };
 }

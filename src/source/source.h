@@ -59,9 +59,9 @@ typedef struct pel_recovery {
     pel_nodes classes;         /* ClassDef */
     pel_map imports;           /* names of imports.def that the text uses -> 1 */
     pel_name root_class;
-    bool finds_modules;        /* a part without a class may be one of torch.nn's, by its operator */
-    bool needs_conversion;     /* the file's tensors have other names or orders than the source's */
-    uint32_t operators; /* calls of operators, and those that no row spells: written as torch.ops */
+    bool finds_modules;    /* a part without a class may be one of torch.nn's, by its operator */
+    bool needs_conversion; /* the file's tensors have other names or orders than the source's */
+    uint32_t operators;    /* calls of operators, and those that no row spells: written as torch.ops */
     uint32_t unspelled;
 } pel_recovery;
 
@@ -77,6 +77,7 @@ bool pel_part_holds(pel_str path, pel_str of); /* whether `of` is path, or below
 /* ---- readers: false: the file is not of this format ---- */
 bool pel_recover_export(pel_recovery *r, const pel_zip *zip);
 bool pel_recover_script(pel_recovery *r, const pel_zip *zip);
+bool pel_recover_keras(pel_recovery *r);
 bool pel_recover_onnx(pel_recovery *r); /* makes the parts itself: its loader's are operators */
 
 /* ---- spell.c ---- */

@@ -66,8 +66,8 @@ static bool same_number(const pel_node *a, const pel_node *b) {
     if (a->kind != PEL_Constant || !is_minus || b->UnaryOp.operand->kind != PEL_Constant) return false;
     const pel_const *x = a->Constant.value, *y = b->UnaryOp.operand->Constant.value;
     if (x->kind != y->kind) return false;
-    if (x->kind == PEL_CONST_INT) return !x->integer.digits.len && !y->integer.digits.len &&
-        x->integer.small == -y->integer.small;
+    if (x->kind == PEL_CONST_INT)
+        return !x->integer.digits.len && !y->integer.digits.len && x->integer.small == -y->integer.small;
     return x->kind == PEL_CONST_FLOAT && x->real <= -y->real && x->real >= -y->real;
 }
 
@@ -439,8 +439,7 @@ static void recover_module(pel_recovery *r, pel_part *part) {
     pel_node *method = part->methods.n == 1 ? part->methods.at[0] : NULL;
     const pel_node *call = method ? only_call(method) : NULL;
     if (!call || !is_operator_call(call) || method->FunctionDef.args->arguments.args.n != 2 || part->children.n ||
-        !part->parent ||
-        call->Call.args.n > 9)
+        !part->parent || call->Call.args.n > 9)
         return;
     bool is_free = r->finds_modules && !part->class.len;
     if (!is_free && !pel_str_starts(part->origin, PEL_STR("torch.nn."))) return;

@@ -379,6 +379,9 @@ void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input 
         const pel_json_value *model = read_config(ctx, out, PEL_STR("model_config"), config->texts.at[0]);
         pel_judge_keras(ctx, out, PEL_STR("model_config"), model);
         add_layers(&k, model, (pel_str){ "", 0 }, 0);
+        const pel_h5_attribute *version = pel_h5_attribute_of(root, "keras_version");
+        out->keras_config = model;
+        if (version && version->texts.n) out->keras_version = version->texts.at[0];
     }
     if (!weights) {
         add_datasets(&k, root, (pel_str){ "", 0 });
@@ -423,6 +426,11 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
         pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("the archive has no model.weights.h5"));
         return true;
     }
+    out->keras_config = model;
+    const pel_zip_member *about = pel_zip_find(zip, PEL_STR("metadata.json"));
+    if (about)
+        out->keras_version = pel_json_text(pel_json_get(
+            pel_json_read(ctx, pel_zip_content(ctx, zip, about, MAX_CONFIG, &out->findings), 0), "keras_version"));
     k.h5_is_in_file = weights->method == 0;
     k.h5_at = weights->offset;
     pel_input h5 = k.h5_is_in_file && weights->in_file
