@@ -422,15 +422,15 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = *zip->input };
     pel_judge_keras(ctx, out, config->name, model);
     add_layers(&k, model, (pel_str){ "", 0 }, 0);
-    if (!weights) {
-        pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("the archive has no model.weights.h5"));
-        return true;
-    }
     out->keras_config = model;
     const pel_zip_member *about = pel_zip_find(zip, PEL_STR("metadata.json"));
     if (about)
         out->keras_version = pel_json_text(pel_json_get(
             pel_json_read(ctx, pel_zip_content(ctx, zip, about, MAX_CONFIG, &out->findings), 0), "keras_version"));
+    if (!weights) {
+        pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("the archive has no model.weights.h5"));
+        return true;
+    }
     k.h5_is_in_file = weights->method == 0;
     k.h5_at = weights->offset;
     pel_input h5 = k.h5_is_in_file && weights->in_file
