@@ -182,7 +182,7 @@ const cli_command cli_cmd_skeleton = {
              "FILE.onnx is a graph of operators: its modules are those that torch's exporters name, or those\n"
              "of its weights' names. Where Python has onnxruntime, results are compared within 1e-5 of the\n"
              "largest number. Weights: pellucid convert FILE --for-source, which turns what the graph has\n"
-             "turned.",
+             "turned. FILE.keras and FILE.h5 are Keras models of its own layers: the same, with Keras.",
     .example = "$ pellucid skeleton timm:resnet18 -o resnet18.py\n"
                "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py\n"
                "$ pellucid skeleton 'hf:bert(num_hidden_layers=2)' --config -o bert.py\n"
