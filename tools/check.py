@@ -234,7 +234,8 @@ BENCH_NEEDS = {
     "bench_repos": "checkouts of bench/repositories.txt: bench_repos.py FOLDER",
     "bench_repo_states": "checkouts that you would run: bench_repo_states.py FOLDER",
 }
-BENCH_GIVEN = {"bench_lsp": ["python/pellucid/demo_model.py"]}
+BENCH_GIVEN = {"bench_lsp": ["python/pellucid/demo_model.py"], "bench_modular": ["--sample", "6"],
+               "bench_reading": ["--sample", "12"], "bench_config": ["--hf", "3", "--timm", "1"]}
 
 
 def bench(steps: Steps) -> None:

@@ -445,7 +445,7 @@ def write_page(options: argparse.Namespace, subject: Any, made: Any) -> None:
     from ._tree import tree
     with stdout_kept():
         # a part of the model is not called with the model's inputs
-        found = (made.tree if options.module
+        found = (made.tree if options.module or options.call
                  else tree(subject.model, subject.args, subject.kwargs).with_source(made.source))
     with open(options.html, "w", encoding="utf-8") as file:
         file.write(found.html())

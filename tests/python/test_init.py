@@ -55,7 +55,7 @@ def made_of(model, *inputs):
 
 def test_parameters_begin_as_the_authors() -> None:
     made = made_of(*build())
-    assert "# Load weights before training: the author's initialisation is not in this file, and par" in made.source
+    assert "# Load weights before training: the author's initialisation is not in this file, torch.em" in made.source
     said = made.add_init(lambda: build()[0])
     assert "not as the author's: odd" in said and "load weights before training" in " ".join(
         line.lstrip("# ") for line in made.source.split("\n")[:8])

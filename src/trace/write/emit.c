@@ -395,7 +395,7 @@ static void put_unfilled(const pel_log *log, pel_nodes body, pel_buf *out) {
     for (uint32_t i = 0; i < body.n; i++) look_for_unfilled(&found, &body.at[i]);
     if (!found && log->from_source) return;
     pel_put_c(out, "# Load weights before training: the author's initialisation is not in this file");
-    pel_put_c(out, found ? ", and parameters of torch.empty have no values.\n" : ".\n");
+    pel_put_c(out, found ? ", torch.empty has no values.\n" : ".\n");
 }
 
 static void put_header(const pel_program *program, pel_nodes body, pel_buf *out) {
