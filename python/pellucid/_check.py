@@ -156,14 +156,14 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     return ("opaque", name)
 
 
-FACTORIES = {kind.__name__: kind for kind in (int, float, str, list, dict, set, tuple, bool)}
+FACTORIES: dict[str, Any] = {kind.__name__: kind for kind in (int, float, str, list, dict, set, tuple, bool)}
 
 
 def _library_form(value: Any) -> tuple[Any, ...]:
     """Which class of the standard library's a dict is of; of an author's class it is a dict."""
     if type(value) is collections.defaultdict:
         factory = value.default_factory
-        return ("defaultdict", factory.__name__ if factory in FACTORIES.values() else "")
+        return ("defaultdict", next((name for name, known in FACTORIES.items() if known is factory), ""))
     return (type(value).__name__,) if type(value) in (collections.OrderedDict, collections.Counter) else ()
 
 

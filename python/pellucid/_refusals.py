@@ -118,6 +118,19 @@ def refuse_functions(inputs: Inputs) -> None:
         look(value, f"argument {key}", 0)
 
 
+def refuse_backward_hooks(model: torch.nn.Module) -> None:
+    """Hooks that only a backward pass runs: no recorded call shows what they do to gradients."""
+    from ._check import named_modules_of, named_parameters_of
+    for name, part in named_modules_of(model):
+        if getattr(part, "_backward_hooks", None) or getattr(part, "_backward_pre_hooks", None):
+            raise SkeletonError(f"{name or 'the model'} has a hook on its backward pass, which no recorded call "
+                                "shows; remove it first, and register it on the skeleton")
+    for name, tensor in named_parameters_of(model):
+        if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None):
+            raise SkeletonError(f"the parameter {name} has a hook on its gradient, which no recorded call shows; "
+                                "remove it first, and register it on the skeleton")
+
+
 def refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:
     """A skeleton's state_dict has its parameters and buffers. What has something else in it could not be loaded in the
     end: extra state, keys that hooks or an own state_dict() change, weights that are packed."""

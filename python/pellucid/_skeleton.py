@@ -11,8 +11,8 @@ from ._given import given
 from ._names import renamed
 from ._pellucid import Error
 from ._progress import Progress, Wanted
-from ._refusals import (Inputs, SkeletonError, part_of, readable, refuse_functions, refuse_other_state,
-                        refuse_unknown_leaves)
+from ._refusals import (Inputs, SkeletonError, part_of, readable, refuse_backward_hooks, refuse_functions,
+                        refuse_other_state, refuse_unknown_leaves)
 from ._result import Result, lines_of
 from ._retreats import best_attempt
 from ._verdict import Answer, Check, Report
@@ -253,6 +253,7 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
     if several is not None:
         model, inputs, more = several.module, several.inputs[0], several.inputs[1:] or None
     refuse_functions(inputs)
+    refuse_backward_hooks(part_of(model, module) if module else model)
     refuse_unknown_leaves(model, leaves)
     refuse_other_state(part_of(model, module) if module else model, leaves)
     work = workshop_for(device)(model, module, leaves, origin, progress)

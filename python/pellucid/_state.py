@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import mmap
 import operator
 import os
@@ -99,6 +100,17 @@ class OnDisk:
         return torch.frombuffer(self.map, dtype=form.dtype, count=form.numel(), offset=start).view(form.shape)
 
 
+def _caches_of(model: torch.nn.Module) -> list[Any]:
+    """functools.lru_cache on methods of the model's classes and on functions of their files."""
+    kinds = {kind for part in modules_of(model) for kind in type(part).__mro__
+             if kind.__module__.partition(".")[0] not in ("torch", "builtins")}
+    spaces: list[Any] = [vars(kind) for kind in kinds]
+    spaces += [vars(sys.modules[name]) for name in {kind.__module__ for kind in kinds} if name in sys.modules]
+    found = {id(value): value for space in spaces for value in list(space.values())
+             if isinstance(value, functools._lru_cache_wrapper)}
+    return list(found.values())
+
+
 class ModelState:
     """Attributes, containers and tensors of a model and of the plain objects that it holds.
 
@@ -118,6 +130,7 @@ class ModelState:
         for module in modules_of(model):
             self._visit(module)
         del self._seen
+        self.caches = [(cache, cache.cache_info().currsize) for cache in _caches_of(model)]
         self._values: list[torch.Tensor] | OnDisk | None = None  # of the parameters, from the first run on
         self._is_run = self._in_training = self._is_stirred = False
         self._moves_parameters = True  # a run does, for all that is known
@@ -185,6 +198,9 @@ class ModelState:
 
     def restore(self) -> None:
         self._is_stirred = False
+        for cache, size in self.caches:
+            if cache.cache_info().currsize != size:
+                cache.cache_clear()  # what it answers by itself, nobody sees
         for live, kept in self.attributes:
             if not _same_items(live, kept):
                 live.clear()

@@ -137,6 +137,28 @@ def changes(inputs: Inputs, model: torch.nn.Module) -> Iterator[list[Change]]:
         yield [Change(path, value, other, f"{where}={_shown(other)}") for other in others(value, texts)]
     for name, path, value in _optional(inputs, model):
         yield [Change(path, value, ABSENT, f"without {name}")]
+    for path, value in _held_tensors(inputs):
+        others_of = (ABSENT, None) if isinstance(_at(inputs, path[:-1]), dict) else (None,)
+        yield [Change(path, value, other, f"without {text_of(path, names)}") for other in others_of]
+
+
+def _held_tensors(inputs: Inputs) -> list[tuple[tuple[Step, ...], torch.Tensor]]:
+    """The first tensors inside of containers and objects: a caller may leave one out."""
+    found: list[tuple[tuple[Step, ...], torch.Tensor]] = []
+    stack: list[tuple[tuple[Step, ...], Any]] = [((("[", part),), inputs[part]) for part in (1, 0)]
+    while stack and len(found) < TRIES:
+        path, value = stack.pop()
+        if isinstance(value, torch.Tensor):
+            found += [(path, value)] if len(path) > 2 else []
+        elif len(path) <= MAX_DEPTH:
+            stack.extend(reversed([((*path, step), item) for step, item in _items(value)]))
+    return found
+
+
+def _at(value: Any, path: tuple[Step, ...]) -> Any:
+    for kind, key in path:
+        value = getattr(value, key) if kind == "." else value[key]
+    return value
 
 
 def _defaults(inputs: Inputs, model: torch.nn.Module) -> Iterator[tuple[tuple[Step, ...], Any]]:
@@ -194,7 +216,9 @@ def guard(change: Change, parameters: inspect.Signature) -> str | None:
     place = _expression(change.path, parameters)
     if place is None:
         return None
-    if change.leaves_out:
+    if change.leaves_out and len(change.path) > 2:
+        return None  # asking for it would raise something else
+    if change.leaves_out or isinstance(change.old, torch.Tensor):
         return f"{place} is not None"
     if isinstance(change.old, bool):
         return f"{place} is {change.old}"

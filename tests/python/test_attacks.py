@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import json
 
 import pytest
@@ -489,6 +490,32 @@ def test_finds_stay_mended(kind, args, other_args, other_kwargs, how, more, monk
     wanted = called(model, other_args, other_kwargs, how)
     assert torch.equal(wanted[1], given[1]), made.source
     assert _check.difference(_check.plain_form(wanted[0]), _check.plain_form(given[0])) is None, made.source
+
+
+def test_tensors_that_are_held_are_left_out() -> None:
+    """A tensor in a dict, a list or a record is None in another caller's; what has no name there is left alone."""
+    inputs = (({"mask": torch.ones(1), "n": 2}, [torch.ones(2)], torch.ones(3)), {})
+    model = torch.nn.Module()
+    model.forward = lambda d, parts, x: x
+    found = [[(c.text, c.new) for c in candidates] for candidates in _values.changes(inputs, model)]
+    assert [("without d['mask']", _values.ABSENT), ("without d['mask']", None)] in found
+    assert [("without parts[0]", None)] in found
+    assert not any(text.startswith("without x") for candidates in found for text, _ in candidates)
+    change = next(c for row in _values.changes(inputs, model) for c in row if c.text == "without parts[0]")
+    assert _values.with_value(inputs, change.path, change.new)[0][1] == [None]
+    assert _values.guard(change, inspect.signature(model.forward)) == "parts[0] is not None"
+
+
+def test_sizes_and_containers_of_the_library_travel_as_what_they_are() -> None:
+    import collections
+    for value in (torch.Size([2, 3]), collections.deque([1], 2), collections.OrderedDict(a=1), frozenset([1]),
+                  collections.defaultdict(int, a=1), collections.Counter("aab")):
+        form = _check.plain_form(value)
+        again = _check.from_form(_check.map_tensors(form, lambda t: t), {})
+        assert type(again) is type(value) and again == value
+        assert _check.difference(form, _check.plain_form(tuple(value))) is not None
+    assert _check.difference(_check.plain_form({"a": 1}), _check.plain_form(collections.OrderedDict(a=1)))
+    assert _check.difference(_check.plain_form(0.0), _check.plain_form(-0.0))
 
 
 def test_defaults_are_changed_like_given_values(monkeypatch) -> None:

@@ -106,7 +106,8 @@ bool pel_met_data(const pel_synth *s, const pel_activation *activation, uint32_t
         const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
         if (pel_left_by_calls(s, activation, i)) return true;
         pel_id class = pel_class_with_attributes(s->log, below);
-        if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_STORE_ATTR) && class) {
+        if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD || insn->op == PEL_OP_STORE_ATTR) &&
+            class) {
             if (pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(insn->name)))) return true;
             *asks_mode |= pel_name_is(insn->name, "training");
         }

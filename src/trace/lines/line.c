@@ -113,6 +113,10 @@ static pel_node *sequence_text(pel_straight *x, const pel_id *values, uint32_t n
     pel_node *made = pel_node_new(x->ctx, is_list ? PEL_List : PEL_Tuple);
     pel_nodes *items = is_list ? &made->List.elts : &made->Tuple.elts;
     for (uint32_t k = 0; k < n; k++) pel_nodes_push(x->ctx, items, text_of(x, pel_straight_items(x, values, k)));
+    bool is_given_back = !x->now && pel_straight_at(x, values[0])->kind == PEL_V_SIZE; /* torch takes a tuple for one */
+    if (is_given_back)
+        return pel_make_call(x->ctx, pel_library_expression(x->ctx, x->w->s->program, PEL_STR("torch.Size")),
+                             pel_nodes_one(x->ctx, made), (pel_nodes){ 0 });
     pel_id class = is_list ? 0 : pel_straight_at(x, values[0])->class;
     if (!class || pel_class_at(x->log, class)->kind != PEL_CLASS_NAMEDTUPLE) return made;
     return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_class_row(x->ctx, x->w->s->program, class)->name, PEL_Load),

@@ -16,14 +16,14 @@ static bool is_access(const pel_straight *x, const pel_activation *activation, u
     const pel_value *object = pel_straight_at(x, *below);
     if (record->kind == PEL_R_PUSH) *below = record->value;
     if (!insn || object->kind != PEL_V_MODULE) return false;
-    if (insn->op != PEL_OP_LOAD_ATTR && insn->op != PEL_OP_STORE_ATTR) return false;
+    if (insn->op != PEL_OP_LOAD_ATTR && insn->op != PEL_OP_LOAD_METHOD && insn->op != PEL_OP_STORE_ATTR) return false;
     *out = (access){ pel_module_at(x->log, object->module)->class, insn->name, insn->op == PEL_OP_STORE_ATTR };
     return true;
 }
 
 /* del self.n, setattr, super().__setattr__: what they do to the model shows in no call of torch. */
 static bool changes_by_name(const pel_straight *x, const pel_activation *activation, uint32_t i) {
-    static const char *const names[] = { "setattr", "delattr", "__setattr__", "__delattr__" };
+    static const char *const names[] = { "setattr", "delattr", "__setattr__", "__delattr__", "globals" };
     const pel_record *record = &activation->records[i];
     const pel_author *author = &x->w->s->authors[activation->code];
     const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
@@ -86,6 +86,8 @@ static pel_name changes_module(const pel_straight *x, const pel_activation *acti
 static const char *what_no_line_has(const pel_straight *x, const pel_activation *activation, uint32_t i, pel_id below) {
     const char *before = pel_left_by_calls(x->w->s, activation, i);
     if (before) return before;
+    if (pel_is_hook_s_handle(x->log, activation->records[i].kind == PEL_R_PUSH ? activation->records[i].value : 0))
+        return "it has the handle of a hook";
     if (changes_by_name(x, activation, i)) return "it stores or deletes an attribute by its name";
     pel_name changer = changes_module(x, activation, i, below);
     return changer ? pel_format(x->ctx, "it calls `%s` of a module, which may change it", changer->text).ptr : NULL;

@@ -64,6 +64,10 @@ void pel_refuse_changed_holder(pel_walk *w, pel_front front, const pel_call_site
 /* ---- walk/kept.c: what it calls back ---- */
 pel_kids pel_called_back(pel_walk *w, const pel_kids *kids); /* what a text that is kept as it is calls back */
 
+/* ---- walk/hooks.c ---- */
+/* What changes something that the output does not have, or has under other names: hooks, variables of a file. */
+void pel_refuse_callee(pel_walk *w, const pel_call_site *c, pel_front front);
+
 /* ---- walk/outside.c ---- */
 /* Of logging, casts and nn.Identity only a value is left: that value. NULL: the call is none of these. */
 pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c);

@@ -216,7 +216,8 @@ static pel_val *name_first(binding *b, const pel_val *val) {
 /* A dict of a caller's may come with other keys, which would be other arguments. */
 static void guard_keys(binding *b, const pel_val *val, const pel_value *dict) {
     pel_walk *w = b->w;
-    if (!pel_is_given_container(w->s, val->at[0])) return;
+    /* and one that is made of data may have any */
+    if (!pel_is_given_container(w->s, val->at[0]) && !(pel_taint_counts(val->taint) && !val->parts)) return;
     pel_node *known = pel_node_new(w->ctx, PEL_Set);
     for (uint32_t k = 0; k + 1 < dict->n; k += 2)
         pel_nodes_push(w->ctx, &known->Set.elts, pel_value_expression(w->ctx, w->s->program, dict->items[k]));
@@ -684,6 +685,15 @@ static bool asks_itself(const pel_walk *w, const pel_child *kid, const pel_val *
     return !child->direct && (!self || self == object->at[kid->lane]);
 }
 
+/* A property is a method of the object; a descriptor of the author's is an object of its own, which the output has not.
+ */
+static bool is_descriptor(const pel_walk *w, const pel_child *kid, const pel_val *object) {
+    const pel_activation *child = &w->log->activations.at[kid->activation];
+    pel_id self = w->log->codes.at[child->code].code->argcount ? child->locals[0] : 0, asked = object->at[kid->lane];
+    return child->direct && self && self != asked && !pel_same_object(w->log, self, asked) &&
+           pel_value_at(w->log, asked)->kind == PEL_V_MODULE && pel_value_at(w->log, self)->kind == PEL_V_OBJECT;
+}
+
 /* Reading an attribute may run the author's code. A property stays one, linked to its function; a cached answer that
  * depends on no data is lost as text, so that its value is written. Code that differs by lane, or that a library ran,
  * is an effect. */
@@ -699,6 +709,8 @@ void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object,
             val->lost = true;
             return;
         }
+        if (asks_itself(w, &kids->at[i], object) || is_descriptor(w, &kids->at[i], object))
+            pel_lost(w, w->now, "an object that stands behind `%s` runs code when it is asked", name->text);
         if (!child->direct || !group || (target && group != target)) {
             val->effect = true;
             return;

@@ -221,7 +221,7 @@ static bool holds_other_types(const pel_synth *s, pel_id id) {
     bool has_keys = value->kind == PEL_V_DICT || value->kind == PEL_V_OBJECT;
     for (uint32_t i = has_keys; i < value->n; i += 1u + has_keys)
         if (pel_value_at(s->log, value->items[i])->kind != PEL_V_TENSOR) return true;
-    return value->truncated;
+    return value->truncated || !value->n; /* another caller's may have anything in it */
 }
 
 pel_node *pel_is_as_recorded(const pel_synth *s, pel_node *text, pel_node *value) {

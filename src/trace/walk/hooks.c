@@ -1,7 +1,7 @@
 /* Forward hooks: torch calls them around a module's forward, from where no text of the author's stands. What they do is
  * written into the forward of a class of the author's; a module of torch's gets a class of its own that inherits. What
  * is a method of another module is registered by the constructor, as the author did (build/class.c). */
-#include "trace/synth.h"
+#include "trace/walk/call.h"
 
 /* ---- which activations are hooks ---- */
 
@@ -715,4 +715,30 @@ void pel_write_hooked(pel_synth *s) {
         }
         pel_map_set(s->ctx, &s->program->hooks.hooked, hook->module, PEL_KEY(row));
     }
+}
+
+/* ---- what a run may not do to hooks ---- */
+
+static bool registers_hook(pel_walk *w, const pel_call_site *c, pel_front front) {
+    if (!c->base || !pel_str_starts(pel_name_str(c->node->Call.func->Attribute.attr), PEL_STR("register_")))
+        return false;
+    if (!pel_str_ends(pel_name_str(c->node->Call.func->Attribute.attr), PEL_STR("_hook"))) return false;
+    return pel_value_at(w->log, c->base->at[front.n - 1])->kind == PEL_V_MODULE;
+}
+
+/* handle.remove(): the module's hooks are others from then on. */
+bool pel_is_hook_s_handle(const pel_log *log, pel_id id) {
+    const pel_value *value = pel_value_at(log, id);
+    return value->kind == PEL_V_OBJECT && value->class &&
+           pel_name_is(pel_class_at(log, value->class)->name, "RemovableHandle");
+}
+
+/* What changes something that the output does not have, or has under other names. */
+void pel_refuse_callee(pel_walk *w, const pel_call_site *c, pel_front front) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (registers_hook(w, c, front)) pel_lost(w, c->node, "a hook is registered while the model runs");
+    if (c->base && front.n && pel_is_hook_s_handle(w->log, c->base->at[0]))
+        pel_lost(w, c->node, "a hook is removed while the model runs");
+    if (callee->kind == PEL_V_LIBRARY && (pel_str_is(callee->text, "globals") || pel_str_is(callee->text, "locals")))
+        pel_lost(w, c->node, "it asks for the names of the file or the function");
 }

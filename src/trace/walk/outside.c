@@ -29,13 +29,6 @@ static bool is_cast(const pel_walk *w, const pel_call_site *c) {
            !c->args[0].star && !c->args[1].star && !c->args[1].stars;
 }
 
-static bool registers_hook(pel_walk *w, const pel_call_site *c, pel_front front) {
-    if (!c->base || !pel_str_starts(pel_name_str(c->node->Call.func->Attribute.attr), PEL_STR("register_")))
-        return false;
-    if (!pel_str_ends(pel_name_str(c->node->Call.func->Attribute.attr), PEL_STR("_hook"))) return false;
-    return pel_value_at(w->log, c->base->at[front.n - 1])->kind == PEL_V_MODULE;
-}
-
 static bool is_identity_module(pel_walk *w, const pel_call_site *c, pel_front front) {
     if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect)
         return false;
@@ -51,7 +44,7 @@ static bool is_identity_module(pel_walk *w, const pel_call_site *c, pel_front fr
 }
 
 pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c) {
-    if (registers_hook(w, c, front)) pel_lost(w, c->node, "a hook is registered while the model runs");
+    pel_refuse_callee(w, c, front);
     if (is_logging(w, c, front)) {
         c->val->text = pel_make_none(w->ctx);
         c->val->taint = pel_constant(PEL_WHY_LITERAL);
@@ -485,6 +478,16 @@ static const pel_taint *of_constants(pel_walk *w, pel_front front, const pel_cal
     return &pel_taint_unknown;
 }
 
+/* x.sum(-1, keepdim=flag), x.sum(-1, flag) */
+static bool keeps_dims(const pel_walk *w, const pel_call_site *c, uint32_t i) {
+    const pel_call_argument *arg = &c->args[i];
+    if (arg->keyword) return pel_name_is(arg->keyword, "keepdim") || pel_name_is(arg->keyword, "keepdims");
+    const pel_value *value = pel_value_at(w->log, arg->val->at[0]);
+    bool is_flag = value->kind == PEL_V_CONST &&
+                   (value->constant->kind == PEL_CONST_TRUE || value->constant->kind == PEL_CONST_FALSE);
+    return is_flag && i > 0;
+}
+
 /* max(scores), where scores are objects of the author's that the run made: which of them it is hangs on what they hold.
  */
 static bool chooses_object(const pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
@@ -509,7 +512,10 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     nature known = nature_of(w, front, c, callee);
     bool gives_tensor = false;
     for (uint32_t i = 0; i < front.n; i++) gives_tensor |= pel_value_at(w->log, val->at[i])->kind == PEL_V_TENSOR;
-    for (uint32_t i = 0; i < c->n_args && gives_tensor; i++) pel_note_rank_given(w, front, c->args[i].val);
+    for (uint32_t i = 0; i < c->n_args && gives_tensor; i++) {
+        pel_note_rank_given(w, front, c->args[i].val);
+        if (keeps_dims(w, c, i) && pel_varies(c->args[i].val->taint)) pel_note_squeeze(w);
+    }
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
         pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, front, c);

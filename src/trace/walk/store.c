@@ -128,10 +128,24 @@ void pel_refuse_class_store(pel_walk *w, pel_front front, const pel_node *target
     }
 }
 
+/* self.run = self.later: the output has the methods that ran, and this one may never have. */
+static void refuse_stored_method(pel_walk *w, pel_front front, const pel_node *target, const pel_val *value) {
+    for (uint32_t i = 0; value && i < front.n; i++) {
+        const pel_value *stored = pel_value_at(w->log, value->at[i]);
+        const pel_value *function = stored->kind == PEL_V_METHOD ? pel_value_at(w->log, stored->items[1]) : stored;
+        if (stored->kind == PEL_V_METHOD && function->kind == PEL_V_FUNCTION && !pel_ran(w->s, function->code))
+            pel_lost(w, target, "a method is stored in `%s` that never ran", target->Attribute.attr->text);
+    }
+}
+
 static pel_node *store_attribute(pel_walk *w, pel_front front, const pel_node *target, const pel_taint *taint,
                                  const pel_val *value) {
     pel_val *base = pel_eval(w, front, target->Attribute.value);
-    pel_own(w, front, target, NULL, NULL, NULL);
+    pel_kids kids = { 0 };
+    pel_own(w, front, target, NULL, NULL, &kids);
+    if (kids.n && !pel_on_records(w, &kids))
+        pel_lost(w, target, "storing `%s` runs code of the author's", target->Attribute.attr->text);
+    refuse_stored_method(w, front, target, value);
     bool settled = value && !pel_dynamic(w, front, value);
     for (uint32_t i = 0; i < front.n; i++) settled &= pel_is_static_object(w->s, base->at[i]);
     if (settled) return pel_make_name(w->ctx, pel_intern_c(w->ctx, "_"), PEL_Store); /* who reads it is known */

@@ -223,6 +223,9 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 /* The defaults of a nested function are computed where its definition stands. */
 void pel_eval_defaults(pel_walk *w, pel_front front, const pel_node *function, const pel_node *args);
 
+/* ---- walk/hooks.c ---- */
+bool pel_is_hook_s_handle(const pel_log *log, pel_id value);
+
 /* ---- walk/call.c, walk/call_link.c: walk/call.h has what they share ---- */
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
 /* What is in a cell, by the way from the function's own module or as an attribute of it; NULL if neither can be. */

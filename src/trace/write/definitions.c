@@ -196,6 +196,19 @@ static void keep_modes(pel_synth *s, const pel_author *author, pel_node *def) {
     }
 }
 
+/* @functools.lru_cache: the output's function runs in every call. It may, unless it does something, or draws. */
+static void refuse_cached(pel_synth *s, const pel_group *group) {
+    const pel_node *node = group->author->node;
+    if (group->why || !group->facts.has_effect || !node || node->kind != PEL_FunctionDef) return;
+    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++) {
+        pel_name name = name_of_decorator(node->FunctionDef.decorator_list.at[i]);
+        if (pel_name_is(name, "lru_cache") || pel_name_is(name, "cache"))
+            pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0,
+                      "`%s` keeps its results from call to call, and does something in the first",
+                      node->FunctionDef.name->text);
+    }
+}
+
 /* Shrinking may leave nothing of a function that somebody calls or mentions; a definition needs a statement. */
 static pel_nodes body_of_definition(pel_ctx *ctx, pel_nodes body) {
     return body.n ? body : pel_nodes_one(ctx, pel_node_new(ctx, PEL_Pass));
@@ -245,6 +258,7 @@ static void write_functions(pel_synth *s, const pel_reach *r) {
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r->seen[i]) {
             pel_refuse_key_order(s, s->groups.at[i]);
+            refuse_cached(s, s->groups.at[i]);
             pel_keep_rest(s, s->groups.at[i]);
             pel_keep_star(s, s->groups.at[i]);
             if (s->groups.at[i]->is.root) {
