@@ -54,14 +54,18 @@ from pellucid._verify import SEED
 # ---- what programs are made of ----
 
 PRELUDE = '''
+import bisect
+import collections
 import contextlib
 import copy
 import dataclasses
 import functools
+import heapq
 import itertools
 import math
 import operator
 import random
+import re
 from typing import NamedTuple
 
 import einops
@@ -103,6 +107,39 @@ class Given:
     @property
     def doubled(self):
         return self.heads * 2
+
+
+@dataclasses.dataclass(order=True)
+class Scored:
+    n: float
+    k: int = dataclasses.field(compare=False, default=2)
+
+
+@dataclasses.dataclass
+class Filled:
+    n: int
+    m: int = 0
+
+    def __post_init__(self):
+        self.m = self.m or self.n * 2
+
+    def __call__(self, k):
+        return self.m + k
+
+    def __len__(self):
+        return abs(self.n) % 5
+
+    def __add__(self, other):
+        return Filled(self.n + other.n)
+
+
+class Held(NamedTuple):
+    x: object
+    y: object = None
+
+
+def of_keywords(**kw):
+    return sum(v * (i + 1) + len(k) for i, (k, v) in enumerate(kw.items()))
 
 
 class Missing(Exception):
