@@ -5,17 +5,28 @@ static bool is_target(const pel_norm *n, uint32_t i) { return n->jumps_to[i] != 
 
 static void delete (pel_norm *n, uint32_t i) { n->ins.at[i].op = PEL_I_NOP; }
 
+/* Where a value is thrown away that was tested twice: a jump leads to the second test, whose answer is known, or past
+ * it; PEL_NONE if the value is kept. */
+static uint32_t past_second_test(const pel_norm *n, uint32_t jump) {
+    uint32_t to = pel_norm_skip(n, n->ins.at[jump].target);
+    uint8_t other = n->ins.at[jump].op == PEL_I_PJF ? PEL_I_PJT : PEL_I_PJF;
+    if (pel_norm_op(n, to) == PEL_I_COPY && n->ins.at[to].arg == 1) {
+        uint32_t test = pel_norm_next(n, to), pop = pel_norm_next(n, test);
+        return pel_norm_op(n, test) == other && pel_norm_op(n, pop) == PEL_I_POP ? pel_norm_next(n, pop) : PEL_NONE;
+    }
+    uint32_t before = pel_norm_prev(n, to);
+    bool is_tested = before != PEL_NONE && (n->ins.at[before].op == PEL_I_PJF || n->ins.at[before].op == PEL_I_PJT);
+    return pel_norm_op(n, to) == PEL_I_POP && is_tested ? pel_norm_next(n, to) : PEL_NONE;
+}
+
 /* COPY 1; PJF L; POP  ->  JFP L */
 static void jump_or_pop(pel_norm *n, uint32_t i) {
     uint32_t jump = pel_norm_next(n, i), pop = pel_norm_next(n, jump);
     if (n->ins.at[i].arg != 1 || (pel_norm_op(n, jump) != PEL_I_PJF && pel_norm_op(n, jump) != PEL_I_PJT)) return;
     if (pel_norm_op(n, pop) != PEL_I_POP || is_target(n, jump) || is_target(n, pop)) return;
-    uint32_t to = pel_norm_skip(n, n->ins.at[jump].target);
-    uint32_t before = pel_norm_prev(n, to);
-    bool is_tested = before != PEL_NONE && (n->ins.at[before].op == PEL_I_PJF || n->ins.at[before].op == PEL_I_PJT);
-    if (pel_norm_op(n, to) == PEL_I_POP && is_tested) { /* nobody keeps it: `a and b or c`, led past the second test */
-        uint32_t next = pel_norm_next(n, to);
-        n->jumps_to[to]--;
+    uint32_t next = past_second_test(n, jump);
+    if (next != PEL_NONE) { /* nobody keeps it: the first test of `a and b or c` */
+        n->jumps_to[pel_norm_skip(n, n->ins.at[jump].target)]--;
         n->jumps_to[next]++;
         n->ins.at[jump].target = next;
         delete (n, i);
