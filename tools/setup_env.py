@@ -2,8 +2,8 @@
 
     python3 tools/setup_env.py            what every target needs
     python3 tools/setup_env.py --torch    PyTorch too, if the environment has none
+    python3 tools/setup_env.py --zoo      and the libraries whose models the zoo has, if there is a zoo; and what surveys
                                           work with: clusters, tables, an object store for tests
-                                          work with: clusters, tables, an object store for the tests
 
 Run by the Makefile. Packages of the Python that runs this are visible inside, behind those of .venv: where it has
 torch, that torch is used, and none is installed.
