@@ -2,7 +2,7 @@
 
     python3 tools/setup_env.py            what every target needs
     python3 tools/setup_env.py --torch    PyTorch too, if the environment has none
-    python3 tools/setup_env.py --zoo      and the libraries whose models the zoo has, if there is a zoo; and what surveys
+    python3 tools/setup_env.py --zoo      and the libraries whose models the zoo has, if there is a zoo; what surveys
                                           work with: clusters, tables, an object store for tests
 
 Run by the Makefile. Packages of the Python that runs this are visible inside, behind those of .venv: where it has
