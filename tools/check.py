@@ -169,6 +169,7 @@ def nightly(steps: Steps) -> None:
         first += n
     steps.run("mutants of skeletons", [PYTHON, "tools/mutate_skeletons.py", "--seed", str(day), "--count", "500"],
               OMP_NUM_THREADS="1")
+    steps.run("rules of dependence without a test", [PYTHON, "tools/mutate_rules.py"], OMP_NUM_THREADS="1")
     steps.run("pickles from a grammar", [PYTHON, "tools/fuzz_pickles.py", "--seed", str(day), "--n", "20000"])
     zoo_sample(steps, "three hundred models of the zoo", 300, f"night {day}", 240)
     steps.run("readers", [PYTHON, "tools/fuzz.py", "--seconds", "60"])

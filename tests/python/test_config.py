@@ -386,7 +386,9 @@ def test_program(source, tmp_path):
     assert contract["config"]["fields"]["n_embd"] == 16
     again = subprocess.run([program(), "verify", "--python", sys.executable, str(tmp_path / "out.py"), "--against",
                             f"{source}:build"], capture_output=True, text=True, cwd=tmp_path)
-    assert again.returncode == 0, again.stdout + again.stderr
+    assert again.returncode == 3, again.stdout + again.stderr
+    assert "not compared again: sizes that can be changed" in again.stdout
+    assert again.stdout.count(" FAILED ") == 1, again.stdout
     refused = subprocess.run([program(), "skeleton", "--python", sys.executable, "--config", "--no-verify",
                               f"{source}:build"], capture_output=True, text=True, cwd=tmp_path)
     assert refused.returncode == 1 and "--config" in refused.stderr
