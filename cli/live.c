@@ -18,16 +18,24 @@ static const char *python_beside(char *path, size_t size) {
     return access(path, X_OK) == 0 ? path : NULL;
 }
 
-/* A Python that was named need not have the package: it then says what to type. */
-static const char start[] = "import sys\n"
-                            "try:\n"
-                            "    from pellucid import _live\n"
-                            "except ModuleNotFoundError as error:\n"
-                            "    if (error.name or '').split('.')[0] != 'pellucid': raise\n"
-                            "    print(f'pellucid: {sys.executable} does not have the package pellucid. Type: '\n"
-                            "          f'{sys.executable} -m pip install CHECKOUT_OR_WHEEL', file=sys.stderr)\n"
-                            "    sys.exit(2)\n"
-                            "sys.exit(_live.main())\n";
+/* A Python that was named need not have the package: it then says what to type. One that is too old for it says what
+ * can be done instead, in words that Python 2 reads as well. */
+static const char start[] =
+    "import sys\n"
+    "if sys.version_info < (3, 10):\n"
+    "    sys.stderr.write('pellucid: %s is Python %d.%d. The package needs 3.10, and recording '\n"
+    "        '3.11. A file can come from there: torch.jit.script(model).save(\"model.pt\"), or '\n"
+    "        'torch.export.save, then pellucid skeleton FILE\\n' % ((sys.executable,) +\n"
+    "        tuple(sys.version_info[:2])))\n"
+    "    sys.exit(2)\n"
+    "try:\n"
+    "    from pellucid import _live\n"
+    "except ModuleNotFoundError as error:\n"
+    "    if (error.name or '').split('.')[0] != 'pellucid': raise\n"
+    "    sys.stderr.write('pellucid: %s does not have the package pellucid. Type: '\n"
+    "                     '%s -m pip install CHECKOUT_OR_WHEEL\\n' % ((sys.executable,) * 2))\n"
+    "    sys.exit(2)\n"
+    "sys.exit(_live.main())\n";
 
 const char *cli_python(char *path, size_t size) {
     const char *python = getenv("PELLUCID_PYTHON");
