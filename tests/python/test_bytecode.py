@@ -126,7 +126,7 @@ def test_decompiles_loops_of_pythons_that_are_not_here(pellucid, version: str) -
     assert done.out.strip() == (folder / "loops.py").read_text().strip()
     # what a `with` calls at its end takes two places of the stack, and is one again (normalise_halves.c)
     layout = pellucid("dis", "--normalised", folder / f"loops.{version}.pyc").out
-    assert layout.count("   WITH\n") == 2 and layout.count("WITH_EXIT") == 2, layout
+    assert layout.count(" WITH\n") == 2 and layout.count("WITH_EXIT") == 2, layout
 
 
 @pytest.mark.parametrize("name, version", [("templates", "3.14"), ("templates", "3.15"), ("lazy", "3.15")])
