@@ -65,6 +65,12 @@ def names_of(kind: str) -> list[str]:
     return sorted(json.loads((HERE / "keras_applications.json").read_text())["applications"])
 
 
+# The models of README's figure of forward: `forward --names named`.
+NAMED = (
+    "bert,gpt2,distilbert,roberta,llama,opt,resnet50,convnext_tiny,vit_tiny_patch16_224,swin_tiny_patch4_window7_224,"
+    "efficientnet_b0,mobilenetv3_large_100,densenet121,regnety_002,mixer_s16_224,inception_v3,xception41,"
+    "deit_tiny_patch16_224,cait_xxs24_224,levit_128s,coat_tiny,pvt_v2_b0,poolformer_s12,maxvit_tiny_rw_224"
+)
 BACKBONES = ("fcn", "lraspp", "ssd", "retina", "keypoint", "mask", "deeplab", "faster")
 
 
@@ -172,7 +178,8 @@ def first_difference(found: list, real: list) -> str:
 
 def sample_of(names: list[str], args: argparse.Namespace, default: int) -> list[str]:
     if args.names:
-        return [name for name in args.names.split(",") if name in names]
+        wanted = NAMED if args.names == "named" else args.names
+        return [name for name in wanted.split(",") if name in names]
     count = len(names) if args.all else min(args.sample or default, len(names))
     return names if count == len(names) else random.Random(args.seed).sample(names, count)
 
@@ -408,7 +415,7 @@ def main() -> int:
                         help="models of each library (default: what takes a minute or two)")
     parser.add_argument("--all", action="store_true", help="every model and file: about an hour")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--names", default="", help="only these")
+    parser.add_argument("--names", default="", help="only these; named: those of README's figure of forward")
     parser.add_argument("--truth", default=None, metavar="DIR")
     parser.add_argument("--root", action="append", default=[], metavar="DIR", help="a further source root")
     args = parser.parse_args()

@@ -104,3 +104,20 @@ def test_work_is_in_the_text(run, tmp_path) -> None:
     path.write_text(BRANCH.replace("15", "20"))
     done = run("scan", path, "--python", sys.executable, "--forward", "4x10")
     assert done.code == 0 and "1.20 K multiply-adds" in done.out
+
+
+def test_methods_of_tensors_that_are_functions_of_torch(run, tmp_path) -> None:
+    """torch.flipud had a model, Tensor.flipud had none: what came out was a symbol."""
+    path = tmp_path / "net.py"
+    path.write_text("import torch\nimport torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+                    "        super().__init__()\n        self.one = nn.Linear(6, 3)\n"
+                    "        self.two = nn.Linear(5, 2)\n"
+                    "    def forward(self, x):\n"
+                    "        s = x.reshape(-1).stft(8, 4, window=torch.ones(8), return_complex=True)\n"
+                    "        return self.one(x.flipud()), self.two(s.abs().transpose(0, 1))\n\nnet = Net()\n")
+    done = run("scan", path, "--python", sys.executable, "--forward", "16x6", "--json")
+    (network,) = json.loads(done.out)["networks"]
+    space: dict[str, Any] = {}
+    exec(path.read_text(), space)
+    real = [list(part.shape) for part in space["net"](torch.zeros(16, 6))]
+    assert done.code == 0 and [child["output"] for child in network["tree"][0]["children"]] == real

@@ -34,7 +34,10 @@ class Tensor:
     def __getattr__(self, name):
         _names = _pellucid.import_module('torch._names')
         if name in _names.of_tensor():
-            return _pellucid.unmodelled('Tensor.' + name)
+            function = _pellucid.get_dict(_pellucid.import_module('torch')).get(name)
+            if function is None or is_symbol(function) or not callable(function):
+                return _pellucid.unmodelled('Tensor.' + name)
+            return lambda *args, **kwargs: function(self, *args, **kwargs)  # as torch's methods do
         raise AttributeError(f"'Tensor' object has no attribute '{name}'")
 
     def __init__(self, *args, device=None):
