@@ -189,17 +189,22 @@ static void compile_handler(pel_compiler *c, const pel_node *handler, bool is_st
     }
 }
 
+/* What is tried, up to where its handlers begin. */
+static void compile_tried(pel_compiler *c, pel_nodes body, pel_nodes orelse, pel_label handlers, pel_label end) {
+    pel_emit(c, PEL_I_SETUP_TRY, handlers);
+    push_block(c, (pel_fblock){ .kind = PEL_BLOCK_TRY });
+    pel_compile_body(c, body);
+    pel_emit(c, PEL_I_POP_TRY, 0);
+    pop_block(c);
+    pel_compile_body(c, orelse);
+    pel_emit(c, PEL_I_JUMP, end);
+    pel_place(c, handlers);
+}
+
 /* Stack of a handler: what was handled before, the exception. */
 static void compile_except(pel_compiler *c, const pel_node *node) {
     pel_label handlers = pel_new_label(c), end = pel_new_label(c);
-    pel_emit(c, PEL_I_SETUP_TRY, handlers);
-    push_block(c, (pel_fblock){ .kind = PEL_BLOCK_TRY });
-    pel_compile_body(c, node->Try.body);
-    pel_emit(c, PEL_I_POP_TRY, 0);
-    pop_block(c);
-    pel_compile_body(c, node->Try.orelse);
-    pel_emit(c, PEL_I_JUMP, end);
-    pel_place(c, handlers);
+    compile_tried(c, node->Try.body, node->Try.orelse, handlers, end);
     push_block(c, (pel_fblock){ .kind = PEL_BLOCK_FINAL_BODY }); /* while types are evaluated */
     for (uint32_t i = 0; i < node->Try.handlers.n; i++) {
         pel_node *handler = node->Try.handlers.at[i];
@@ -224,14 +229,7 @@ static void compile_except(pel_compiler *c, const pel_node *node) {
  * Stack between handlers: what was handled before, the rest (None: nothing is left). */
 static void compile_except_star(pel_compiler *c, const pel_node *node) {
     pel_label handlers = pel_new_label(c), end = pel_new_label(c), nothing = pel_new_label(c);
-    pel_emit(c, PEL_I_SETUP_TRY, handlers);
-    push_block(c, (pel_fblock){ .kind = PEL_BLOCK_TRY });
-    pel_compile_body(c, node->TryStar.body);
-    pel_emit(c, PEL_I_POP_TRY, 0);
-    pop_block(c);
-    pel_compile_body(c, node->TryStar.orelse);
-    pel_emit(c, PEL_I_JUMP, end);
-    pel_place(c, handlers);
+    compile_tried(c, node->TryStar.body, node->TryStar.orelse, handlers, end);
     for (uint32_t i = 0; i < node->TryStar.handlers.n; i++) {
         pel_node *handler = node->TryStar.handlers.at[i];
         pel_label next = pel_new_label(c), after = pel_new_label(c);

@@ -529,6 +529,17 @@ static bool asks_itself(const pel_vm *vm, pel_str path) {
     return false;
 }
 
+/* Prepares run k of those that are planned; the first is planned by nobody. False: there is nothing left for it. */
+static bool begins(pel_scanner *scanner, plans *p, uint32_t k) {
+    if (k && is_spent(scanner)) {
+        p->is_cut = true;
+        return false;
+    }
+    if (k) follow(scanner->vm, p, k - 1);
+    scanner->vm->unknown.n = scanner->vm->errors.n = 0;
+    return true;
+}
+
 /* What libraries lack is asked of each class of the file: it may not matter to it. */
 static void put_problem_notes(pel_scanner *scanner, run_job *job, pel_network *problems) {
     pel_vm *vm = scanner->vm;
@@ -545,10 +556,7 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
     plans p = { 0 };
     for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
         pel_err err;
-        if (k && is_spent(scanner)) p.is_cut = true;
-        if (k && is_spent(scanner)) break;
-        if (k) follow(vm, &p, k - 1);
-        vm->unknown.n = vm->errors.n = 0;
+        if (!begins(scanner, &p, k)) break;
         job->module = NULL;
         bool done = attempt(scanner, run_body, job, &err), failed = !done || vm->raised;
         if (failed && !k) put_problem(scanner, problems, done ? NULL : &err, job->request->path);
@@ -585,10 +593,7 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once)
     pel_str name = pel_text_of(job->class->name);
     for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
         pel_err err;
-        if (k && is_spent(scanner)) p.is_cut = true;
-        if (k && is_spent(scanner)) break;
-        if (k) follow(vm, &p, k - 1);
-        vm->unknown.n = vm->errors.n = 0;
+        if (!begins(scanner, &p, k)) break;
         for (uint32_t i = 0; i < job->imports.n; i++) pel_push(vm->ctx, &vm->unknown, job->imports.at[i]);
         job->made = NULL;
         bool done = attempt(scanner, instance_body, job, &err);
