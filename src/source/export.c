@@ -174,6 +174,8 @@ static pel_str operator_of(pel_export *e, json *target) {
     }
     if (is_plain && pel_judge_torch_target(e->r->ctx, text) <= PEL_NOTE) return pel_str_from(text, ops.len);
     if (pel_str_starts(text, python) && pel_is_spelled(pel_str_from(text, 1))) return pel_str_from(text, 1);
+    bool is_size = pel_str_starts(text, PEL_STR("torch.sym_")) || pel_str_starts(text, PEL_STR("math."));
+    if (is_size && pel_is_spelled(text)) return text; /* of sizes, which are numbers in the text */
     refuse(e, target, "an operator that has no place in a source", text);
 }
 

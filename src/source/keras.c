@@ -280,6 +280,13 @@ static bool collect(pel_keras *k, graph *g, json *item, pel_keras_values *out, i
         if (value) pel_push(k->ctx, out, value);
         return value != NULL;
     }
+    bool is_operation = pel_str_find(pel_json_text(pel_json_get(k->layer, "module")), PEL_STR(".ops")) != NULL;
+    if (item->kind == PEL_J_NUMBER && is_operation) {
+        pel_keras_value *number = pel_new(k->ctx, pel_keras_value);
+        number->number = item->is_integer ? (double)item->integer : item->number;
+        pel_push(k->ctx, out, number);
+        return true;
+    }
     if (item->kind != PEL_J_ARRAY) pel_keras_refuse(k, "an argument that is no tensor");
     for (uint32_t i = 0; i < item->items.n; i++)
         if (!collect(k, g, item->items.at[i], out, depth + 1)) return false;
@@ -405,6 +412,15 @@ static void check_dtype(pel_keras *k) {
     if (!pel_str_is(order, "channels_last")) pel_keras_refuse(k, "its channels are not last");
 }
 
+/* Numbers may stand where operations take them, and nowhere else. */
+static void refuse_numbers(pel_keras *k) {
+    static const char *const takers[] = { "Add", "Subtract", "Multiply", "Divide", "TrueDivide" };
+    bool takes = false;
+    for (size_t i = 0; i < PEL_COUNT(takers); i++) takes |= pel_str_is(k->class, takers[i]);
+    for (uint32_t i = 0; i < k->in.n; i++)
+        if (!k->in.at[i]->name && !takes) pel_keras_refuse(k, "it is called with a number");
+}
+
 /* What is written is the layer that k says, so what it said before is put back. Models that are called here have a part
  * of their own. */
 pel_keras_value *pel_keras_call(pel_keras *k, json *layer, pel_str path, pel_keras_values in) {
@@ -417,6 +433,7 @@ pel_keras_value *pel_keras_call(pel_keras *k, json *layer, pel_str path, pel_ker
     k->here = place_of(k, parent, path, name_of(layer));
     k->in = in;
     pel_keras_value *value = NULL;
+    refuse_numbers(k);
     if (is_model(k->class)) {
         k->step = copied(k, &outer_step);
         push_frame(k, &k->step, k->here);

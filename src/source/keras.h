@@ -17,6 +17,7 @@ typedef struct pel_keras_value {
     uint32_t n;                    /* dimensions, the batch among them */
     int64_t sizes[PEL_KERAS_DIMS]; /* -1: not known */
     bool is_first, is_whole;       /* channels first; whole numbers */
+    double number;                 /* where it has no name: a number that an operation is called with */
     pel_name other;                /* the same in the other order, once somebody wanted it */
 } pel_keras_value;
 

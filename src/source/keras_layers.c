@@ -242,9 +242,25 @@ static bool is_layer(pel_keras *k) {
     return !pel_str_find(module, PEL_STR(".ops"));
 }
 
-static value *form_add(pel_keras *k) { return is_layer(k) ? merged(k, "_0 + _1") : NULL; }
-static value *form_multiply(pel_keras *k) { return is_layer(k) ? merged(k, "_0 * _1") : NULL; }
-static value *form_subtract(pel_keras *k) { return is_layer(k) && k->in.n == 2 ? merged(k, "_0 - _1") : NULL; }
+/* An operation of keras.ops: a tensor with a tensor or a number. */
+static value *operation(pel_keras *k, const char *text) {
+    if (k->in.n != 2 || (!k->in.at[0]->name && !k->in.at[1]->name)) return NULL;
+    if (k->in.at[0]->name && k->in.at[1]->name) return merged(k, text);
+    value *tensor = k->in.at[k->in.at[0]->name ? 0 : 1];
+    pel_node *args[2];
+    if (tensor->is_whole) return NULL;
+    for (int i = 0; i < 2; i++)
+        args[i] = k->in.at[i]->name ? pel_keras_read(k, k->in.at[i]) : pel_keras_number(k, k->in.at[i]->number);
+    return pel_keras_bind(k, tensor, pel_keras_text(k, text, args[0], args[1], NULL));
+}
+
+static value *form_add(pel_keras *k) { return is_layer(k) ? merged(k, "_0 + _1") : operation(k, "_0 + _1"); }
+static value *form_multiply(pel_keras *k) { return is_layer(k) ? merged(k, "_0 * _1") : operation(k, "_0 * _1"); }
+static value *form_subtract(pel_keras *k) {
+    if (!is_layer(k)) return operation(k, "_0 - _1");
+    return k->in.n == 2 ? merged(k, "_0 - _1") : NULL;
+}
+static value *form_divide(pel_keras *k) { return is_layer(k) ? NULL : operation(k, "_0 / _1"); }
 static value *form_maximum(pel_keras *k) { return is_layer(k) ? merged(k, "torch.maximum(_0, _1)") : NULL; }
 static value *form_minimum(pel_keras *k) { return is_layer(k) ? merged(k, "torch.minimum(_0, _1)") : NULL; }
 
@@ -435,6 +451,7 @@ pel_keras_form *pel_keras_form_of(pel_str class) {
         { "Dense", pel_keras_dense },
         { "DepthwiseConv1D", pel_keras_depthwise },
         { "DepthwiseConv2D", pel_keras_depthwise },
+        { "Divide", form_divide },
         { "Dropout", form_nothing },
         { "ELU", form_elu },
         { "Embedding", form_embedding },
@@ -474,6 +491,7 @@ pel_keras_form *pel_keras_form_of(pel_str class) {
         { "SpatialDropout3D", form_nothing },
         { "Subtract", form_subtract },
         { "TimeDistributed", form_time_distributed },
+        { "TrueDivide", form_divide },
         { "UnitNormalization", form_unit_norm },
         { "UpSampling1D", pel_keras_upsample },
         { "UpSampling2D", pel_keras_upsample },

@@ -31,6 +31,12 @@ def sequential(shape: list[int | None], *layers: dict[str, Any]) -> dict[str, An
     return {"class_name": "Sequential", "config": {"name": "net", "layers": [start, *layers]}}
 
 
+def functional(*layers: dict[str, Any]) -> dict[str, Any]:
+    """From the first layer to the last."""
+    return {"class_name": "Functional", "config": {"name": "net", "layers": list(layers), "output_layers": [
+        [layers[-1]["name"], 0, 0]], "input_layers": [[layers[0]["name"], 0, 0]]}}
+
+
 def written(tmp_path: pathlib.Path, model: dict[str, Any], version: str = "3.5.0") -> pathlib.Path:
     path = tmp_path / "net.keras"
     with zipfile.ZipFile(path, "w") as archive:
@@ -88,6 +94,30 @@ def test_a_hard_sigmoid_is_that_of_its_version(tmp_path: pathlib.Path) -> None:
     assert torch.allclose(net(tmp_path, model, "2.15.0")(x), (0.2 * x + 0.5).clamp(0, 1))
 
 
+def test_operations_take_numbers(tmp_path: pathlib.Path) -> None:
+    half = layer("Multiply", "half", ["a"])
+    half["module"] = "keras.src.ops.numpy"
+    half["inbound_nodes"][0]["args"].append(0.5)
+    model = functional(layer("InputLayer", "a", [], batch_shape=[None, 3]), half)
+    x = torch.randn(2, 3)
+    assert torch.equal(net(tmp_path, model)(x), x * 0.5)
+    model["config"]["layers"][1]["class_name"] = "Flatten"
+    with pytest.raises(pellucid.Error, match="called with"):
+        net(tmp_path, model)
+
+
+# ---- edges ----
+
+def test_edges_are_the_calls_of_layers(tmp_path: pathlib.Path) -> None:
+    inner = sequential([None, 3], layer("Flatten", "one"), layer("Flatten", "two"))
+    row = {**inner, "name": "net", "inbound_nodes": layer("x", "x", ["a"])["inbound_nodes"]}
+    model = functional(layer("InputLayer", "a", [], batch_shape=[None, 3]), row, layer("Add", "sum", ["a", "net"]))
+    edges = pellucid.tree(written(tmp_path, model)).to_dict()["networks"][0]["flow"]
+    assert {(edge["from"], edge["to"]) for edge in edges} == {
+        ("input", "a"), ("a", "net"), ("a", "sum"), ("net", "sum"), ("sum", "output"), ("net/start", "net/one"),
+        ("net/one", "net/two")}
+
+
 # ---- refusals ----
 
 @pytest.mark.parametrize("row, said", [
@@ -143,6 +173,32 @@ def test_broken_configs_end_in_an_error(tmp_path: pathlib.Path) -> None:
 
 
 # ---- files of the library ----
+
+@pytest.mark.slow
+def test_edges_against_keras(tmp_path: pathlib.Path) -> None:
+    keras = pytest.importorskip("keras", reason="keras is not installed: no edges were compared with its own")
+    sys.path.insert(0, str(ROOT / "bench"))
+    import keras_files
+    keras_files.make(tmp_path, len(keras_files.small()))
+    compared = 0
+    for path in sorted(path for path in tmp_path.iterdir() if path.suffix in (".keras", ".h5")):
+        model = keras.saving.load_model(path, compile=False)
+        if isinstance(model, keras.Sequential):
+            names = [row.name for row in model._layers]
+            want = list(zip(["input", *names], [*names, "output"]))
+        else:
+            kept = {id(node) for nodes in model._nodes_by_depth.values() for node in nodes}
+            want = [("input", row.name) for row in model._input_layers]
+            for row in model.layers:
+                for node in row._inbound_nodes:
+                    if id(node) in kept:
+                        want += [(x._keras_history.operation.name, row.name) for x in node.input_tensors]
+            want += [(x._keras_history.operation.name, "output") for x in model.outputs]
+        edges = pellucid.tree(path).to_dict()["networks"][0]["flow"]
+        found = [(edge["from"], edge["to"]) for edge in edges if "/" not in edge["from"] + edge["to"]]
+        assert sorted(found) == sorted(want), path.name
+        compared += 1
+    assert compared >= 10
 
 def test_a_file_of_keras_gets_its_weights(tmp_path: pathlib.Path) -> None:
     from pellucid._recover_onnx import built, tensors

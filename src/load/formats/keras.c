@@ -72,6 +72,7 @@ static void add_layers(keras_file *k, const pel_json_value *model, pel_str path,
         pel_build_unknown(k->builder, path, pel_format(k->ctx, "layers nest deeper than %d", MAX_DEPTH));
         return;
     }
+    if (layers) pel_keras_flow(k->ctx, k->builder->network, model, path);
     for (uint32_t i = 0; layers && i < layers->items.n; i++) {
         pel_str name = layer_name(layers->items.at[i]);
         if (name.len)
