@@ -67,8 +67,8 @@ static void add_ends(flow_job *j, const pel_json_value *rows, bool is_input) {
     }
 }
 
-/* Layers of a Sequential follow each other; those of a graph name the tensors of each call. Only the outermost model has
- * inputs and results of the network. */
+/* Layers of a Sequential follow each other; those of a graph name the tensors of each call. Only the outermost model
+ * has inputs and results of the network. */
 void pel_keras_flow(pel_ctx *ctx, pel_network *network, const pel_json_value *model, pel_str path) {
     flow_job j = { ctx, network, path };
     const pel_json_value *layers = layers_of(model), *config = pel_json_get(model, "config");
