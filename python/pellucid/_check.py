@@ -127,8 +127,9 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     if isinstance(value, slice):
         return ("slice", [form(value.start), form(value.stop), form(value.step)])
     if isinstance(value, tuple):
-        if hasattr(type(value), "_fields"):  # of the class: some objects have any attribute
-            return ("record", name, [(f, form(getattr(value, f))) for f in value._fields])
+        fields_of = getattr(type(value), "_fields", None)  # of the class: some objects have any attribute
+        if fields_of is not None:
+            return ("record", name, [(f, form(getattr(value, f))) for f in fields_of])
         return ("tuple", [form(v) for v in value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [(f.name, form(getattr(value, f.name, None))) for f in dataclasses.fields(value)]

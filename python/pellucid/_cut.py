@@ -324,8 +324,8 @@ def _head_end(node: Any) -> int:
     """The last line of what comes before the body; comments there belong to it: nothing else can stand there."""
     names = ("test", "iter", "target", "items", "bases", "keywords", "args", "returns", "type", "subject")
     parts = [part for name in names for part in _nodes(getattr(node, name, None))]
-    ends = [getattr(inner, "end_lineno", None) or 0 for part in parts for inner in ast.walk(part)]
-    return max([node.lineno, *ends, _first(node.body[0]) - 1])
+    ends = [int(getattr(inner, "end_lineno", None) or 0) for part in parts for inner in ast.walk(part)]
+    return max(int(node.lineno), *ends, _first(node.body[0]) - 1)
 
 
 def _nodes(value: Any) -> Iterator[Any]:
