@@ -238,7 +238,7 @@ def tried(text: str, folder: pathlib.Path, how: str, name: str = "program") -> t
 
 
 # Different in silence where several sizes were recorded:
-MORE_SIZES = [(name, "verified") for name in PROGRAMS if "size_test_in_line" in name]
+MORE_SIZES = [(name, "verified") for name in PROGRAMS if "size_test_in_line" in name or "number_in_line" in name]
 SLOW = [pytest.param(name, how, marks=pytest.mark.slow) for how in ("given", "verified")
         for name in list(PROGRAMS)[::6]]
 CASES = [(name, "single") for name in PROGRAMS] + MORE_SIZES + SLOW

@@ -209,8 +209,12 @@ static pel_node *all_of(pel_ctx *ctx, pel_nodes tests) {
     return tests.n == 1 ? tests.at[0] : pel_make_boolop(ctx, PEL_And, tests);
 }
 
+bool pel_straight_is_open(const pel_straight *x, const pel_taint *taint, pel_id value) {
+    return pel_varies(taint) || (value && holds_given(x, value, 0));
+}
+
 void pel_straight_guard(pel_straight *x, const pel_val *argument) {
-    if (pel_is_constant(argument->taint) && !holds_given(x, argument->at[0], 0)) return;
+    if (!pel_straight_is_open(x, argument->taint, argument->at[0])) return;
     pel_nodes tests = { 0 };
     expect(x, &tests, argument->text, argument->at, 0);
     if (tests.n) pel_guard(x->w, x->node, all_of(x->ctx, tests), true, "path not recorded");
@@ -234,8 +238,7 @@ void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *as
     for (uint32_t p = 0; p < group->n_params; p++) {
         const pel_param *param = &group->params[p];
         for (uint32_t i = 0; i < x->n_lanes; i++) values[i] = pel_argument(x->log, x->above[i], param);
-        bool may_change =
-            pel_varies(pel_taint_fact(param->taint)) || group->is.root || (values[0] && holds_given(x, values[0], 0));
+        bool may_change = group->is.root || pel_straight_is_open(x, pel_taint_fact(param->taint), values[0]);
         if (!may_change || asked[p] || is_asserted_elsewhere(x, group, param)) continue;
         expect(x, &tests, pel_make_name(x->ctx, param->name, PEL_Load), values, 0);
     }

@@ -626,9 +626,7 @@ static void write_step(pel_straight *x, const step *row) {
         pel_node *asked = pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text);
         if (pel_value_is_number(pel_straight_at(x, made[0]))) pel_note_node(x->w->s, asked, PEL_NOTE_ASKS_DATA);
         push(x, asked);
-        uint32_t first = x->known.sizes.n;
         pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
-        for (uint32_t i = first; i < x->known.sizes.n; i++) x->known.sizes.at[i].is_data = true;
         return;
     }
     if (row->event && pel_straight_all(x, made, PEL_V_SIZE)) return;
@@ -726,6 +724,8 @@ void pel_straight_write(pel_straight *x, const pel_id *results) {
     }
     x->now = NULL;
     push(x, pel_make_return(x->ctx, text_of(x, results)));
+    if (x->known.some_data && (x->reads.computes || x->reads.decides)) /* a number that fits by chance looks the same */
+        cannot(x, "it computes numbers, and gets some that data or callers may change");
     chain(x);
     pel_straight_rename(x);
 }

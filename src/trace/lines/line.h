@@ -16,7 +16,7 @@ typedef PEL_VEC(pel_straight_named) pel_straight_names;
 typedef struct pel_straight_size { /* a number that has a name */
     pel_node *text;
     int64_t *values;
-    bool is_data; /* x.item(): what happens to be twice that in all runs is not computed from it */
+    bool is_data; /* given by data or callers: what is that plus two in all runs need not be computed from it */
 } pel_straight_size;
 
 typedef struct pel_straight_known { /* what the line can name */
@@ -24,6 +24,8 @@ typedef struct pel_straight_known { /* what the line can name */
     pel_straight_names modules, objects, scalars;
     PEL_VEC(pel_straight_size) sizes;
     uint32_t n_given; /* sizes of what the function got: the first ones */
+    bool is_open;     /* what is named now comes from callers or data */
+    bool some_data;   /* such a thing differs, and is neither tensor nor module: numbers may be computed from it */
 } pel_straight_known;
 
 typedef struct pel_straight_reads { /* what was asked of tensors: lines/reads.c */
@@ -32,6 +34,7 @@ typedef struct pel_straight_reads { /* what was asked of tensors: lines/reads.c 
     pel_id grad_mode;               /* whether gradients were on around the line; 0: it does not switch that */
     bool some_size, tested_type, wrote_type;
     bool kinds;       /* of which type something is */
+    bool computes;    /* numbers, from whatever it got */
     bool decides;     /* which way it went, or a number, may hang on how large a size is */
     pel_name other;   /* an attribute of which nothing is known */
     uint32_t n_given; /* tensors that the function got: the first ones */
@@ -67,8 +70,10 @@ bool pel_straight_sequences(const pel_straight *x, const pel_id *values, uint32_
 pel_id *pel_straight_items(pel_straight *x, const pel_id *values, uint32_t item);
 
 /* ---- lines/names.c: what can be named ---- */
-/* What the call was given under a name: its tensors, modules and sizes, wherever they are in it. */
-void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values);
+/* What the call was given under a name: its tensors, modules and sizes, wherever they are in it. is_open: callers or
+ * data may give something else. */
+void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values, bool is_open);
+void pel_straight_note(pel_straight *x, const pel_id *values); /* the same of what gets no name */
 /* What a step of the line gave. */
 void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values);
 pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values);       /* NULL if it has no name */
@@ -82,6 +87,7 @@ bool pel_straight_is_given(const pel_straight *x, pel_name name); /* what the ca
 /* ---- lines/given.c ---- */
 /* Asserts of parameters that depend on data what the line takes for granted. asked: those that a test around it told.
  */
+bool pel_straight_is_open(const pel_straight *x, const pel_taint *taint, pel_id value); /* another call may change it */
 void pel_straight_guard(pel_straight *x, const pel_val *argument); /* the same where the line stands for a call */
 void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *asked);
 

@@ -62,7 +62,7 @@ static bool is_int(const pel_value *value) {
 }
 
 static void add_number(pel_straight *x, const pel_node *text, const pel_id *values) {
-    pel_straight_size made = { pel_copy(x->ctx, text), pel_new_array(x->ctx, x->n_lanes, int64_t) };
+    pel_straight_size made = { pel_copy(x->ctx, text), pel_new_array(x->ctx, x->n_lanes, int64_t), x->known.is_open };
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         if (!is_int(pel_straight_at(x, values[i]))) return;
         made.values[i] = pel_straight_at(x, values[i])->constant->integer.small;
@@ -109,8 +109,38 @@ static bool is_written_record(const pel_straight *x, const pel_value *value) {
     return kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE;
 }
 
+/* Whether add_value looks into each part: what lanes have under other keys, or more or less of, it can't name. */
+static bool has_parts(const pel_straight *x, const pel_id *values) {
+    const pel_value *first = pel_straight_at(x, values[0]);
+    bool is_keyed = first->kind == PEL_V_DICT || (first->kind == PEL_V_OBJECT && is_written_record(x, first));
+    uint32_t n = 0;
+    if (!is_keyed) return pel_straight_sequences(x, values, &n) && n <= LONGEST;
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        const pel_value *value = pel_straight_at(x, values[i]);
+        if (value->kind != first->kind || value->class != first->class || value->n != first->n || value->truncated)
+            return false;
+        for (uint32_t k = 0; k + 1 < value->n; k += 2) {
+            const pel_value *key = pel_straight_at(x, value->items[k]);
+            if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR ||
+                !pel_value_same(x->log, value->items[k], first->items[k]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Runs vary sizes on purpose, but what callers and data give once or twice at most. Whatever differs there leaves open
+ * what numbers were computed from. */
+void pel_straight_note(pel_straight *x, const pel_id *values) {
+    if (pel_straight_all(x, values, PEL_V_TENSOR) || pel_straight_all(x, values, PEL_V_MODULE)) return;
+    for (uint32_t i = 0; i < x->n_lanes; i++)
+        x->known.some_data |= !values[i] != !values[0] || !pel_value_same(x->log, values[i], values[0]);
+}
+
+/* Names a value and each of its parts, by what it is in all lanes. */
 static void add_value(pel_straight *x, const pel_node *text, const pel_id *values, bool made, int depth) {
     uint32_t n = 0;
+    if (x->known.is_open && (depth > DEEPEST || !has_parts(x, values))) pel_straight_note(x, values);
     if (depth > DEEPEST || !values[0]) return;
     const pel_value *first = pel_straight_at(x, values[0]);
     if (pel_straight_all(x, values, PEL_V_TENSOR)) {
@@ -135,13 +165,17 @@ static void add_value(pel_straight *x, const pel_node *text, const pel_id *value
     if (!made && first->object) add(x, &x->known.objects, text, values);
 }
 
-void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values) {
+void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values, bool is_open) {
+    x->known.is_open = is_open;
     add_value(x, text, values, false, 0);
     x->known.n_given = x->known.sizes.n;
     x->reads.n_given = x->known.tensors.n;
 }
 
-void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) { add_value(x, text, values, true, 0); }
+void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) {
+    x->known.is_open = true;
+    add_value(x, text, values, true, 0);
+}
 
 /* ---- parts of modules ---- */
 
@@ -261,16 +295,18 @@ static bool product_at(const pel_straight_size *const *factors, uint32_t n, uint
     return true;
 }
 
-/* A number that data gave stands for itself alone. */
-static bool is_guess(const term *t) {
+/* A number that data or callers gave stands for itself alone. Where there is any, another number may be computed from
+ * it, so that a fit to sizes shows nothing, and sizes stand for themselves alone, too. */
+static bool is_guess(const pel_straight *x, const term *t) {
     bool is_data = false;
     for (uint32_t i = 0; i < t->n; i++) is_data |= t->factors[i]->is_data;
     for (uint32_t i = 0; i < t->n_under; i++) is_data |= t->under[i]->is_data;
-    return is_data && (t->n > 1 || t->n_under || t->times != 1 || t->by != 1 || t->plus);
+    bool is_computed = t->n > 1 || t->n_under || t->times != 1 || t->by != 1 || t->plus;
+    return is_computed && (is_data || x->known.some_data);
 }
 
 static bool fits(const pel_straight *x, const int64_t *wanted, const term *t) {
-    if (is_guess(t)) return false;
+    if (is_guess(x, t)) return false;
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         int64_t value = t->times, by = t->by;
         if (!product_at(t->factors, t->n, i, &value) || !product_at(t->under, t->n_under, i, &by)) return false;

@@ -118,6 +118,25 @@ static bool asks_kind(const pel_value *function) {
     return false;
 }
 
+static bool is_asked(const pel_straight *x, pel_id activation, pel_id value) {
+    const pel_extent *extent = &x->w->s->extents[activation];
+    for (uint32_t i = extent->first_event; i < extent->end_event; i++) {
+        const pel_event *event = &x->log->events.at[i];
+        if (event->activation == activation && pel_value_same(x->log, event->result, value)) return true;
+    }
+    return false;
+}
+
+/* n * 2, sum(ns), not k: the line has the number, and not what was done for it. What torch answered is no such number.
+ */
+static bool computes(const pel_straight *x, pel_id activation, const pel_insn *insn, pel_id value) {
+    bool is_call = insn->op == PEL_OP_CALL || insn->op == PEL_OP_CALL_KW || insn->op == PEL_OP_CALL_FUNCTION_EX;
+    bool is_operator =
+        insn->op == PEL_OP_BINARY_OP || insn->op == PEL_OP_UNARY_NEGATIVE || insn->op == PEL_OP_UNARY_INVERT;
+    if ((!is_call && !is_operator) || !pel_value_is_number(pel_straight_at(x, value))) return false;
+    return is_operator || !is_asked(x, activation, value);
+}
+
 static void see_activation(pel_straight *x, pel_id id) {
     const pel_activation *activation = &x->log->activations.at[id];
     const pel_author *author = &x->w->s->authors[activation->code];
@@ -135,6 +154,7 @@ static void see_activation(pel_straight *x, pel_id id) {
         if (record->kind != PEL_R_PUSH || !insn) continue;
         const pel_value *made = pel_straight_at(x, record->value);
         x->reads.decides |= decides_by_size(insn, sizes, pel_straight_at(x, below), made);
+        x->reads.computes |= computes(x, id, insn, record->value);
         sizes[0] = sizes[1];
         sizes[1] = may_be_size(insn, library, made);
         x->reads.kinds |= asks_kind(made);

@@ -150,12 +150,16 @@ static void write_call(pel_straight *x, pel_straight_args *args, const pel_id *r
     x->body.n = 0;
     for (uint32_t k = 0; k < args->n; k++) {
         pel_straight_guard(x, args->at[k]);
-        if (!args->names[k] || !is_given(x, args->at[k]->at)) continue;
+        bool is_open = pel_straight_is_open(x, args->at[k]->taint, args->at[k]->at[0]);
+        if (!args->names[k] || !is_given(x, args->at[k]->at)) {
+            if (is_open) pel_straight_note(x, args->at[k]->at);
+            continue;
+        }
         pel_node *param = pel_node_new(x->ctx, PEL_arg);
         param->arg.arg = args->names[k];
         pel_nodes_push(x->ctx, &args->params, param);
         pel_nodes_push(x->ctx, &args->given, args->at[k]->text);
-        pel_straight_give(x, pel_make_name(x->ctx, args->names[k], PEL_Load), args->at[k]->at);
+        pel_straight_give(x, pel_make_name(x->ctx, args->names[k], PEL_Load), args->at[k]->at, is_open);
     }
     pel_straight_write(x, results);
     guard_reads(x, args);
@@ -231,12 +235,13 @@ static void give_params(pel_straight *x, const pel_group *group) {
     pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t p = 0; p < group->n_params; p++) {
         for (uint32_t i = 0; i < x->n_lanes; i++) values[i] = pel_argument(x->log, x->above[i], &group->params[p]);
-        pel_straight_give(x, pel_make_name(x->ctx, group->params[p].name, PEL_Load), values);
+        bool is_open = group->is.root || pel_straight_is_open(x, pel_taint_fact(group->params[p].taint), values[0]);
+        pel_straight_give(x, pel_make_name(x->ctx, group->params[p].name, PEL_Load), values, is_open);
     }
     for (uint32_t c = 0; group->is.nested && c < code->freevars.n; c++) {
         for (uint32_t i = 0; i < x->n_lanes; i++)
             values[i] = x->log->activations.at[x->above[i]].cells[code->cellvars.n + c];
-        pel_straight_give(x, pel_make_name(x->ctx, code->freevars.at[c], PEL_Load), values);
+        pel_straight_give(x, pel_make_name(x->ctx, code->freevars.at[c], PEL_Load), values, true);
     }
 }
 
