@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 import zipfile
 
 import pytest
@@ -80,6 +81,24 @@ def test_hostile_servers_give_rows_with_errors(models, how):
         row = row_of(server.url(how, "large.safetensors"), Limits(insecure=True, seconds=2))
         assert time.monotonic() - started < 10
     assert row["error"] and row["verdict"] is None and row["findings"] is None
+
+
+def test_hostile_files_of_a_server(tmp_path):
+    """A hundred files that run something when a loader opens them: none is harmless because it is far away, nothing is
+    written beside the table, and each is a row."""
+    import hostile_files
+    hostile_files.write(tmp_path)
+    folder = tmp_path / "files"
+    names = random.Random(11).sample(sorted(set(hostile_files.HOSTILE) - set(hostile_files.EXPECT)), 100)
+    (tmp_path / "out").mkdir()
+    with Served(folder) as server:
+        made = survey(*(server.url("ok", urllib.parse.quote(name)) for name in names),
+                      output=tmp_path / "out" / "t.jsonl", insecure=True)
+    rows = rows_of(tmp_path / "out" / "t.jsonl")
+    passed = {row["uri"].rpartition("/")[2]: (row["verdict"], row["error"]) for row in rows
+              if row["verdict"] not in ("dangerous", "suspicious")}
+    assert passed == {} and len(rows) == 100 and made.exit_code == 4
+    assert os.listdir(tmp_path / "out") == ["t.jsonl"]
 
 
 def test_a_file_that_is_not_there(tmp_path):
