@@ -247,8 +247,9 @@ CASES = [(name, "single") for name in PROGRAMS] + MORE_SIZES + SLOW
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_no_difference(name, how, tmp_path) -> None:
-    if "import numpy" in PROGRAMS[name]:
-        pytest.importorskip("numpy", reason="the program draws numpy's random numbers")
+    for library in ("numpy", "einops"):
+        if f"import {library}" in PROGRAMS[name] or f"from {library}" in PROGRAMS[name]:
+            pytest.importorskip(library, reason=f"the program uses {library}")
     kind, what, source = tried(PROGRAMS[name], tmp_path, how, name)
     assert kind in ("fine", "refused"), f"{what}\n{source}"
 
