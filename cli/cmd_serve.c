@@ -16,7 +16,7 @@ const cli_command cli_cmd_serve = {
              "histogram. Each answer is made when it is asked for. Nothing in a file is executed,\n"
              "nothing is written, nothing outside of FOLDER is read. Ctrl-C ends it.\n"
              "\n"
-             "The address has a token: nobody else on this machine and no other page can ask. It is\n"
+             "The address has a token: other users of this machine and other pages can't ask. It is\n"
              "reached from this machine alone; from elsewhere by `ssh -L PORT:127.0.0.1:PORT`.",
     .example = "$ pellucid serve checkpoints\n"
                "$ pellucid serve model.safetensors --port 8000 --no-open",

@@ -24,12 +24,12 @@ const cli_command cli_cmd_sketch = {
              "\n"
              "-- python SCRIPT.py runs a script with its lines watched, and writes it and the modules of\n"
              "its repository so that they run again: branches that did not run are assertions,\n"
-             "functions, parameters and imports that nobody asks for are gone, and whatever else did\n"
+             "functions, parameters and imports that nothing uses are gone, and whatever else did\n"
              "not run raises. What these files print is compared with what the script printed: less is\n"
              "cut where that helps, and exit code 4 says that they print something else. The script is\n"
              "executed, and its sketch as well: give only one that you would run several times.",
     .example = "$ pellucid sketch timm:vit_tiny_patch16_224 -o sketch\n"
-               "  $ pellucid sketch -o sketch -- python quickstart.py --steps 2",
+               "$ pellucid sketch -o sketch -- python quickstart.py --steps 2",
     .options = options,
     .min_operands = 1,
     .run = run,

@@ -1,13 +1,19 @@
 #include "cli.h"
 
 static const cli_option options[] = {
-    { 0, "against", "SPEC", "the model, as for `pellucid skeleton`", NULL },
+    { 0, "against", "SPEC", "the model (always needed), as for `pellucid skeleton`", NULL },
     CLI_OPTION_MODEL,
     { 0, "call", "METHOD(INPUT, ...)", "a call that FILE was made of; may be given several times", NULL },
     { 0, "module", "PATH", "the part of the model that FILE is a skeleton of", NULL },
     { 0, "full", NULL, "every check of the table, not only those that FILE was verified with", NULL },
     CLI_OPTION_END,
 };
+
+static int run(const cli_args *args) {
+    if (!cli_has(args, "against"))
+        return cli_usage_error(&cli_cmd_verify, "--against SPEC says with which model FILE is compared");
+    return cli_run_python(args);
+}
 
 const cli_command cli_cmd_verify = {
     .name = "verify",
@@ -21,5 +27,5 @@ const cli_command cli_cmd_verify = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
-    .run = cli_run_python,
+    .run = run,
 };

@@ -20,7 +20,8 @@ static const char several_inputs[] =
     "With several inputs: the first of 2, 4, 3 that happened; audit: the worst verdict decides.";
 
 /* What needs objects of a running Python has no subcommand. */
-static const char in_python[] = "In Python every subcommand is a function of the same name: pellucid.tree(model). "
+static const char in_python[] = "In Python every subcommand but lsp, demo, help, version and completion is a "
+                                "function of the same name: pellucid.tree(model). "
                                 "What needs objects of a running program is there alone: record (calls that a program "
                                 "makes), prepare_debug, debug, link and install (what torch.compile made), "
                                 "decompile_map and recompile (code objects).";

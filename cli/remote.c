@@ -187,7 +187,7 @@ static bool choose(const char *folder, char *chosen, size_t size, pel_error *err
     }
     for (size_t i = 0; i < n; i++) free(names[i]);
     free(names);
-    return n == 0 || chosen[0] || fail(error, "none of its files stands for the whole: name one of them");
+    return n == 0 || chosen[0] || fail(error, "it has no file with a usual name of a model: name one of its files");
 }
 
 /* choose() comes first because it also starts the reader. Requests on the pipe have no numbers, so the lock covers a

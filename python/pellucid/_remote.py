@@ -191,8 +191,9 @@ class HttpFile:
         for _ in range(MAX_REDIRECTS + 1):
             parts = urllib.parse.urlsplit(url)
             if parts.scheme != "https" and not (parts.scheme == "http" and self.options.insecure):
-                raise self._fail(f"leads to {parts.scheme}://, which is not encrypted (--insecure allows it)"
-                                 if parts.scheme == "http" else f"leads to {parts.scheme}://")
+                says = "{0}:// is" if url == origin else "leads to {0}://, which is"
+                why = "not encrypted (--insecure allows it)" if parts.scheme == "http" else "not read"
+                raise self._fail(f"{says.format(parts.scheme)} {why}")
             headers = {"Range": f"bytes={offset}-{offset + length - 1}", "Accept-Encoding": "identity"}
             if self.token and _same_host(url, origin):
                 headers["Authorization"] = f"Bearer {self.token}"

@@ -53,8 +53,9 @@ class Survey(Result):
 
     def _summary(self) -> str:
         found = ", ".join(f"{n:,} {name or 'without an answer'}" for name, n in sorted(self.verdicts.items()))
-        return f"{self.path}: {self.rows:,} files" + (f" ({self.reused:,} known before)" if self.reused else "") + (
-            f": {found}" if found else "")
+        known = f" ({self.reused:,} known before)" if self.reused else ""
+        files = "file" if self.rows == 1 else "files"
+        return f"{self.path}: {self.rows:,} {files}{known}" + (f": {found}" if found else "")
 
     def __str__(self) -> str:
         return self._summary()

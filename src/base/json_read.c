@@ -202,7 +202,7 @@ pel_json_value *pel_json_read(pel_ctx *ctx, pel_str text, uint64_t base) {
     reader r = { .ctx = ctx, .text = text, .base = base };
     pel_json_value *value = read_value(&r);
     skip_space(&r);
-    if (r.at != text.len) fail(&r, "something stands behind the value");
+    if (r.at != text.len) fail(&r, "something comes after the value");
     return value;
 }
 

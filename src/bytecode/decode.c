@@ -199,7 +199,7 @@ static void read_handlers(decoder *d) {
                                 .lasti = depth & 1 };
         if (handler.start >= handler.end) bad_table(&r, "an empty range");
         if (handler.start < covered) bad_table(&r, "ranges overlap or go backwards");
-        if (handler.target == d->out->n) bad_table(&r, "a handler behind the end of the code");
+        if (handler.target == d->out->n) bad_table(&r, "a handler after the end of the code");
         if (handler.depth > d->code->stacksize) bad_table(&r, "a handler deeper than the stack");
         covered = handler.end;
         d->out->at[handler.target].is_target = true;

@@ -219,7 +219,7 @@ static value take_dict(unmarshal *u) {
         value key = take_value(u);
         if (!key.konst) break;
         value item = take_value(u);
-        if (!item.konst) bad(u, "a dict ends behind a key");
+        if (!item.konst) bad(u, "a dict ends after a key");
         total = heavier(u, heavier(u, total, key.weight), item.weight);
         if (!first) pel_put_c(&repr, ", ");
         pel_put_repr(&repr, key.konst);

@@ -75,7 +75,7 @@ static unsigned take_symbol(stream *s, const huffman *code) {
         }
         value = value << 1 | (int32_t)take(s, 1);
     }
-    fail(s, "a code that stands for nothing");
+    fail(s, "a code that has no meaning");
 }
 
 static void read_letters(stream *s) {

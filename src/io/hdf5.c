@@ -474,7 +474,7 @@ pel_h5_object *pel_h5_read(pel_ctx *ctx, const pel_input *input, pel_findings *f
     end = end >= start ? end - start : 0;
     if (end > size) pel_h5_fail(&r, size, "truncated: the file is shorter than it says");
     if (end < size)
-        pel_find(ctx, findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, end, PEL_STR("bytes behind the end"));
+        pel_find(ctx, findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, end, PEL_STR("bytes after the end"));
     pel_map_set(ctx, &r.seen, root, 1);
     return read_object(&r, (pel_str){ "", 0 }, root, 0);
 }

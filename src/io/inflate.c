@@ -68,7 +68,7 @@ static unsigned take_symbol(stream *s, const huffman *code) {
         first = (first + count) * 2;
         value *= 2;
     }
-    fail(s, "a code that stands for nothing");
+    fail(s, "a code that has no meaning");
 }
 
 static void need_room(stream *s, uint64_t n) {
@@ -177,7 +177,7 @@ void pel_inflate(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t 
     inflate_blocks(&s);
     if (s.done != size) fail(&s, "it gives fewer bytes than it should");
     if (s.next - s.n_bits / 8 != packed.len)
-        pel_throw(ctx, PEL_E_FORMAT, at, "deflated data: something stands behind its end");
+        pel_throw(ctx, PEL_E_FORMAT, at, "deflated data: something comes after its end");
 }
 
 /* ---- streams that do not say how large they become: gzip (RFC 1952) and zlib (RFC 1950) ---- */

@@ -87,7 +87,7 @@ static void check_layout(pel_ctx *ctx, const pel_safetensors *file, uint64_t dat
     }
     if (cursor < end)
         pel_find(ctx, findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, cursor,
-                 PEL_STR("bytes behind the last tensor"));
+                 PEL_STR("bytes after the last tensor"));
 }
 
 /* A header that no reader could use throws; one that readers may understand in different ways becomes a finding.

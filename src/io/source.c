@@ -108,7 +108,7 @@ static const extent *gather(pel_ctx *ctx, pel_input_cache *cache, uint64_t first
 }
 
 _Noreturn static void fail_outside(pel_ctx *ctx, uint64_t offset) {
-    pel_throw(ctx, PEL_E_FORMAT, offset, "truncated: bytes are wanted that lie behind the end of the file");
+    pel_throw(ctx, PEL_E_FORMAT, offset, "truncated: bytes are needed that lie after the end of the file");
 }
 
 pel_str pel_input_view(pel_ctx *ctx, const pel_input *input, uint64_t offset, uint64_t size) {

@@ -326,7 +326,7 @@ static void check_together(pel_ctx *ctx, pel_zip *zip, const directory *d, pel_f
         }
         if (sorted[i]->in_file && end + 64 * 1024 < next)
             pel_find(ctx, findings, PEL_SUSPECT, "gap", sorted[i]->name, end,
-                     pel_format(ctx, "%llu bytes behind it belong to no member", (unsigned long long)(next - end)));
+                     pel_format(ctx, "%llu bytes after it belong to no member", (unsigned long long)(next - end)));
     }
 }
 
@@ -381,7 +381,7 @@ pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findin
     }
     if (at != limit)
         pel_find(ctx, findings, PEL_SUSPECT, "directory-size", (pel_str){ "", 0 }, at,
-                 PEL_STR("the central directory has bytes behind its last entry"));
+                 PEL_STR("the central directory has bytes after its last entry"));
     check_together(ctx, zip, &d, findings);
     check_second_end(ctx, zip, &d, findings);
     say_rough(ctx, zip, findings);

@@ -181,7 +181,7 @@ void pel_look_at_rest(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uin
     pel_input rest = pel_input_part(ctx, input, start + n, input->size - start - n);
     bool is_array = pel_is_npy(pel_input_head(ctx, &rest));
     pel_find(ctx, &out->findings, is_array ? PEL_NOTE : PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 },
-             at + start + n, is_array ? PEL_STR("another array behind the first") : PEL_STR("bytes behind the end"));
+             at + start + n, is_array ? PEL_STR("another array after the first") : PEL_STR("bytes after the end"));
     look_at(ctx, out, PEL_STR("what follows"), &rest, at + start + n, false);
 }
 

@@ -363,7 +363,7 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
         pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, start,
                  PEL_STR("a zip archive ends the file, but something else begins it: readers may choose either"));
         pel_look_behind(ctx, into, input, start, !is_known);
-        into->format = PEL_STR("zip archive behind other data");
+        into->format = PEL_STR("zip archive after other data");
         if (!is_known) return;
     }
     if (!is_known && pel_is_tf_data(ctx, into, name, input)) {

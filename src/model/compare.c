@@ -242,7 +242,9 @@ void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_
             out,
             ": not all of its tensors could be read, so nobody knows whether all are the same: see pellucid tree\n");
     }
-    pel_putf(out, "%u tensors are the same in name, shape and dtype, %u are not\n", found->equal, found->differences.n);
+    pel_putf(out, "%u %s the same in name, shape and dtype, %u %s not\n", found->equal,
+             found->equal == 1 ? "tensor is" : "tensors are", found->differences.n,
+             found->differences.n == 1 ? "is" : "are");
 }
 
 static void put_side(pel_json *json, const char *key, const pel_model_tensor *tensor) {

@@ -374,7 +374,7 @@ static node *parse_flags(parser *p) {
         p->regex->flags |= on;
         return make(p, N_EMPTY);
     }
-    if (!take(p, ":")) fail(p, "unknown extension behind (?");
+    if (!take(p, ":")) fail(p, "unknown extension after (?");
     node *inner = parse_choice(p);
     expect_close(p);
     p->flags = before;

@@ -245,7 +245,7 @@ static void put_row(const row *r, pel_buf *out) {
 
 static void put_reasons(const summary *s, pel_buf *out) {
     if (!s->n_unknown) return;
-    pel_putf(out, "not understood: %u places\n", s->n_unknown);
+    pel_putf(out, "not understood: %u %s\n", s->n_unknown, s->n_unknown == 1 ? "place" : "places");
     for (uint32_t i = 0; i < s->reasons.n; i++) {
         const reason *one = &s->reasons.at[i];
         pel_putf(out, "  %u × %.*s: ", one->n, PEL_FMT(one->why));

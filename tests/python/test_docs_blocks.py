@@ -53,6 +53,26 @@ def test_every_page_has_a_block_that_runs() -> None:
     assert shown == set(PAGES)
 
 
+def test_commands_of_the_readme_exist() -> None:
+    """Each script that it names is there and has the options that are shown with it."""
+    commands = re.findall(r"`(?:python )?((?:tools|bench)/\w+\.py)([^`]*)`", (ROOT / "README.md").read_text())
+    assert len(commands) > 30
+    for script, arguments in commands:
+        text = (ROOT / script).read_text()
+        for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", arguments):
+            assert f'"{option}"' in text, f"{script} has no option {option}"
+
+
+def test_folders_and_files_are_listed() -> None:
+    architecture = (ROOT / "docs" / "ARCHITECTURE.md").read_text()
+    for folder in (path for path in (ROOT / "src").iterdir() if path.is_dir()):
+        assert f"[`src/{folder.name}`]" in architecture, folder.name
+    listed = (ROOT / "python" / "pellucid" / "README.md").read_text()
+    for path in (ROOT / "python" / "pellucid").glob("*.py"):
+        family = re.sub(r"(?<=_compiler).*", "*", path.stem)
+        assert f"`{path.name}`" in listed or f"`{family}.py`" in listed, path.name
+
+
 def bless() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

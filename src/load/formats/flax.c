@@ -119,5 +119,5 @@ void pel_load_flax(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     read_value(&f, &from, (pel_str){ "", 0 }, 0);
     if (from.at < bytes.len)
         pel_find(ctx, &out->findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, from.at,
-                 PEL_STR("bytes behind the end of the value"));
+                 PEL_STR("bytes after the end of the value"));
 }

@@ -58,7 +58,7 @@ static void read_storages(legacy *l, const pel_pickled *keys) {
         uint64_t size, width = pel_map_find(&l->widths, interned(l, key->text), 0);
         if (!width) { /* nobody refers to it, so its elements have no size: what follows can't be found */
             pel_find(l->ctx, &l->out->findings, PEL_SUSPECT, "unused-storage", key->text, l->at,
-                     PEL_STR("a storage that no tensor uses; the bytes behind it are not looked at"));
+                     PEL_STR("a storage that no tensor uses; its bytes are not looked at"));
             return;
         }
         if (__builtin_mul_overflow(pel_le64(l->bytes.ptr + l->at), width, &size) ||
@@ -70,7 +70,7 @@ static void read_storages(legacy *l, const pel_pickled *keys) {
     }
     if (l->at != l->bytes.len)
         pel_find(l->ctx, &l->out->findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, l->at,
-                 PEL_STR("bytes behind the last storage"));
+                 PEL_STR("bytes after the last storage"));
 }
 
 /* Whether a module of that name can be: letters of chance have others in them. */
@@ -129,7 +129,7 @@ static void read_plain(legacy *l, pel_str name, const pel_pickle *pickle) {
     for (; l->at < l->bytes.len && (!l->bytes.ptr[l->at] || strchr("\n\r ", l->bytes.ptr[l->at])); l->at++) {}
     if (l->at == l->bytes.len) return;
     pel_find(l->ctx, &l->out->findings, is_marked || is_followed ? PEL_NOTE : PEL_SUSPECT, "trailing-data",
-             (pel_str){ "", 0 }, l->at, PEL_STR("bytes behind the end of the pickle"));
+             (pel_str){ "", 0 }, l->at, PEL_STR("bytes after the end of the pickle"));
     for (int i = 0; i < MAX_PICKLES && pel_is_pickle(pel_str_from(l->bytes, l->at)); i++)
         next_pickle(l, "later pickle");
 }

@@ -139,7 +139,7 @@ static void read_pickle(pel_ctx *ctx, void *arg) {
     pel_push(ctx, &out->pickles, (pel_loaded_pickle){ job->pickle, job->member->name, job->is_script });
     if (!job->pickle->failed && job->pickle->end != bytes.len)
         pel_find(ctx, &out->findings, PEL_SUSPECT, "trailing-data", job->member->name,
-                 job->member->offset + job->pickle->end, PEL_STR("bytes behind the end of the pickle"));
+                 job->member->offset + job->pickle->end, PEL_STR("bytes after the end of the pickle"));
 }
 
 typedef struct bytecode {
