@@ -69,7 +69,8 @@ def tensors(path: str) -> dict[str, Any]:
     import torch
     types = {"F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16,
              "I64": torch.int64,
-             "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool}
+             "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
+             "U16": torch.uint16, "U32": torch.uint32, "U64": torch.uint64}
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
@@ -128,7 +129,9 @@ def difference(module: Any, inputs: list[Any], want: list[Any]) -> str:
             continue
         if (numpy.isfinite(expected) != numpy.isfinite(found)).any():
             return f"result {index}: not finite in other places"
-        left64, right64 = numpy.nan_to_num(expected.astype("float64")), numpy.nan_to_num(found.astype("float64"))
+        if not numpy.array_equal(expected[~numpy.isfinite(expected)], found[~numpy.isfinite(found)], equal_nan=True):
+            return f"result {index}: infinities and NaN differ"
+        left64, right64 = (numpy.where(numpy.isfinite(v), v, 0).astype("float64") for v in (expected, found))
         apart = float(numpy.abs(left64 - right64).max()) / max(1.0, float(numpy.abs(left64).max()))
         if apart > TOLERANCE:
             return f"result {index}: apart by {apart:.3g} of the largest number"

@@ -26,11 +26,16 @@ class Lines:
         self.seen: dict[str, set[int]] = {}
         self.idle: dict[str, dict[str, set[str]]] = {}  # file -> line of a function -> names of parameters
         self.known: dict[str, bool] = {}
+        self.start = os.getcwd()
+
+    def full(self, path: str) -> str:
+        """As the script was started: it may be in another directory by now."""
+        return os.path.normpath(os.path.join(self.start, path))
 
     def is_ours(self, path: str) -> bool:
         known = self.known.get(path)
         if known is None:
-            full = os.path.abspath(path)
+            full = self.full(path)
             inside = not full.startswith(self.left) or full.startswith(self.own)
             known = self.known[path] = inside and os.path.isfile(full)
         return known
@@ -39,7 +44,7 @@ class Lines:
         code = frame.f_code
         if not self.is_ours(code.co_filename):
             return None
-        lines = self.seen.setdefault(os.path.abspath(code.co_filename), set())
+        lines = self.seen.setdefault(self.full(code.co_filename), set())
         lines.add(frame.f_lineno)
         self.note_defaults(frame)
 
@@ -54,7 +59,7 @@ class Lines:
         code = frame.f_code
         if not code.co_flags & 1 or code.co_name.startswith("<"):
             return
-        rows = self.idle.setdefault(os.path.abspath(code.co_filename), {})
+        rows = self.idle.setdefault(self.full(code.co_filename), {})
         values = frame.f_locals
         plain = {name for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
                  if values.get(name, 0) is None or values.get(name, 0) is False}
@@ -71,7 +76,7 @@ class Lines:
             for name, value in list(vars(kind).items()):
                 code = getattr(getattr(value, "__func__", value), "__code__", None)
                 if code is not None and not any(name in vars(base) for base in kind.__mro__[1:]):
-                    found.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_firstlineno)
+                    found.setdefault(self.full(code.co_filename), set()).add(code.co_firstlineno)
         return found
 
     def write(self, result: str = "") -> None:

@@ -56,16 +56,20 @@ class RunningSketch(Result):
 def sketch_script(script: str, arguments: list[str], folder: str, packages: Iterable[str] = (),
                   python: str = sys.executable) -> RunningSketch:
     """packages: names of installed packages that are cut, too; other installed packages stay what they are."""
-    with tempfile.TemporaryDirectory(prefix="pellucid-") as temporary:
-        first, runs = _watched(script, arguments, temporary, list(packages), python)
+    _refuse_originals(folder, {os.path.abspath(script): os.path.basename(script)})
+    given = _Given()
+    first, runs = _watched(script, arguments, list(packages), python, given)
     if os.path.abspath(script) not in runs:
-        raise SpecError(f"{script}: it ended before any line of it ran")
+        raise SpecError(f"{script}: no line of it was noted; it ended with exit code {first[0]}, before its first line "
+                        "or by os._exit, os.exec* or a signal, which leave nothing behind")
     files = {path: _read(path) for path in sorted(runs)}
     for path in list(files):
         for package in _packages_of(path, files):
             files[package], runs[package] = _read(package), Run(set())
     places = {path: _place(path, script, packages) for path in files}
+    _refuse_originals(folder, places)
     made = RunningSketch(folder, [], places[os.path.abspath(script)])
+    cut_script = os.path.join(folder, made.script)
     for level, cuts in enumerate(LEVELS):
         if level == 1:
             runs = {path: Run(run.lines, {}, run.methods) for path, run in runs.items()}
@@ -74,12 +78,13 @@ def sketch_script(script: str, arguments: list[str], folder: str, packages: Iter
         made.cuts = cuts
         made.rows = [{"file": places[path], "lines": _count(files[path]), "kept": _count(text)}
                      for path, text in texts.items()]
-        second = _run([python, os.path.join(folder, made.script), *arguments])
+        second = _run([python, cut_script, *arguments], given)
         made.same, made.detail = second == first, _difference(first, second)
         if made.same:
+            _look_for_originals(made, _watched(cut_script, arguments, list(packages), python, given, True)[1], files)
             return made
-        if level == 0 and any(_run([python, script, *arguments]) != first for _ in range(AGAIN)):
-            made.same, made.detail = None, "the script itself prints something else each time"
+        if level == 0 and any(_run([python, script, *arguments], given) != first for _ in range(AGAIN)):
+            made.same, made.detail = None, f"the script itself prints something else each time{given.why}"
             made.same = None if second[0] == first[0] else False
             if made.same is None:
                 return made
@@ -90,14 +95,55 @@ def sketch_script(script: str, arguments: list[str], folder: str, packages: Iter
 Outcome = tuple[int, bytes]
 
 
-def _run(command: list[str]) -> Outcome:
+class _Given:
+    """Standard input: each run of the script gets it from the same place on, where it can be read again."""
+
+    def __init__(self) -> None:
+        self.start, self.why = -1, ""
+        try:
+            self.start = os.lseek(0, 0, os.SEEK_CUR)
+        except OSError:
+            if not os.isatty(0):
+                self.why = ("; its standard input can be read once: give a file (< FILE), and each run gets it from "
+                            "the beginning")
+
+    def rewind(self) -> None:
+        if self.start >= 0:
+            os.lseek(0, self.start, os.SEEK_SET)
+
+
+def _refuse_originals(folder: str, places: dict[str, str]) -> None:
+    """The files that are read are not written over: the user has no others."""
+    for path, place in places.items():
+        to = os.path.join(folder, place)
+        if os.path.exists(to) and os.path.samefile(to, path):
+            raise SpecError(f"-o {folder}: {to} is the script's own file, and would be written over; "
+                            "name another folder")
+
+
+def _look_for_originals(made: RunningSketch, runs: Iterable[str], files: Iterable[str]) -> None:
+    """What prints the same is no sketch's doing if the script found the files that it was made from."""
+    used = sorted(set(map(os.path.realpath, runs)) & set(map(os.path.realpath, files)))
+    if used:
+        made.same, made.detail = None, f"it prints the same, but ran {used[0]} itself, where the script looks for it"
+
+
+def _run(command: list[str], given: _Given) -> Outcome:
+    given.rewind()
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     return done.returncode, done.stdout
 
 
-def _watched(script: str, arguments: list[str], temporary: str, packages: list[str],
-             python: str) -> tuple[Outcome, dict[str, Run]]:
+def _watched(script: str, arguments: list[str], packages: list[str], python: str, given: _Given,
+             is_silent: bool = False) -> tuple[Outcome, dict[str, Run]]:
     """Runs the script; what it prints is shown as it comes."""
+    given.rewind()
+    with tempfile.TemporaryDirectory(prefix="pellucid-") as temporary:
+        return _noted(script, arguments, temporary, packages, python, is_silent)
+
+
+def _noted(script: str, arguments: list[str], temporary: str, packages: list[str], python: str,
+           is_silent: bool) -> tuple[Outcome, dict[str, Run]]:
     result, roots = os.path.join(temporary, "lines.json"), os.path.join(temporary, "roots.json")
     ask = ("import sys, sysconfig, json, importlib.util as u; print(json.dumps([list({sysconfig.get_path(k) for k in "
            "('stdlib', 'platstdlib', 'purelib', 'platlib')}), [u.find_spec(n) and u.find_spec(n).submodule_search_"
@@ -112,13 +158,15 @@ def _watched(script: str, arguments: list[str], temporary: str, packages: list[s
     here = os.path.dirname(os.path.abspath(script)) + os.sep
     with open(roots, "w", encoding="utf-8") as file:
         json.dump({"left": [p for p in left if not here.startswith(p)], "own": own}, file)
-    process = subprocess.Popen([python, RUNNER, result, roots, script, *arguments], stdout=subprocess.PIPE)
+    process = subprocess.Popen([python, RUNNER, result, roots, script, *arguments], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL if is_silent else None)
     assert process.stdout is not None
     said_bytes = b""
     while chunk := process.stdout.read1(1 << 16):  # type: ignore[attr-defined]
         said_bytes += chunk
-        sys.stdout.buffer.write(chunk)
-        sys.stdout.flush()
+        if not is_silent:
+            sys.stdout.buffer.write(chunk)
+            sys.stdout.flush()
     code = process.wait()
     runs: dict[str, Run] = {}
     for name in sorted(glob.glob(glob.escape(result) + "*")):

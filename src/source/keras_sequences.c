@@ -86,7 +86,10 @@ value *pel_keras_bidirectional(pel_keras *k) {
     pel_str class = pel_json_text(pel_json_get(inner, "class_name"));
     bool is_gru = pel_str_is(class, "GRU");
     if (k->in.n != 1 || k->in.at[0]->n != 3 || (!is_gru && !pel_str_is(class, "LSTM"))) return NULL;
-    if (!pel_str_is(pel_keras_word(k, "merge_mode", "concat"), "concat")) return NULL;
+    pel_json_node *merge = pel_json_get(k->config, "merge_mode");
+    bool is_pair = merge && merge->kind == PEL_J_NULL; /* null is no default: two results */
+    if (pel_keras_given(k, "backward_layer")) pel_keras_refuse(k, "its way back has settings of its own");
+    if (is_pair || !pel_str_is(pel_keras_word(k, "merge_mode", "concat"), "concat")) return NULL;
     pel_str name = pel_json_text(pel_json_get(pel_json_get(inner, "config"), "name"));
     if (pel_str_starts(name, PEL_STR("forward_"))) name = pel_str_from(name, 8);
     k->config = pel_json_get(inner, "config");

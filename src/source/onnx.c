@@ -156,10 +156,19 @@ static pel_node *call_of(pel_onnx *o, const onnx_row *row) {
     return call;
 }
 
+void pel_onnx_keep_dtype(pel_onnx *o, pel_node *call) {
+    pel_str dtype = pel_onnx_in(o, 0) ? pel_onnx_in(o, 0)->dtype : PEL_STR("");
+    if (!dtype.len || pel_str_is(dtype, "int64") || pel_str_is(dtype, "float32")) return;
+    pel_nodes_push(o->ctx, &call->Call.keywords,
+                   pel_make_keyword(o->ctx, pel_intern_c(o->ctx, "dtype"),
+                                    pel_dotted(o->ctx, pel_format(o->ctx, "torch.%.*s%c", PEL_FMT(dtype), 0).ptr)));
+}
+
 /* "0m": the dtype is that of input 0, the rank the largest of all; @ of all inputs; b bool, i int64, t what
- * `to` says, - not known. */
+ * `to` says, k of input 0, - not known. */
 static void set_type(pel_onnx *o, pel_onnx_value *result, const char *type) {
     pel_onnx_value *like = type[0] >= '0' && type[0] <= '9' ? pel_onnx_in(o, (uint32_t)(type[0] - '0')) : NULL;
+    if (type[0] == 'k') like = pel_onnx_in(o, 0);
     for (uint32_t i = 0; type[0] == '@' && i < o->now->in.n && !like; i++)
         if (pel_onnx_in(o, i) && pel_onnx_in(o, i)->dtype.len) like = pel_onnx_in(o, i);
     pel_str dtype = like             ? like->dtype
@@ -287,6 +296,7 @@ static void write_node(pel_onnx *o) {
             value = call ? pel_fill_row(o->ctx, row->text, call, row->defaults) : NULL;
         }
         if (!value) continue;
+        if (row->type[0] == 'k') pel_onnx_keep_dtype(o, value);
         finish(o, value, is_list ? row->type + 1 : row->type, is_list);
         return;
     }

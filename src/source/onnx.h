@@ -74,6 +74,9 @@ pel_str pel_onnx_text(pel_onnx *o, const char *name, const char *otherwise);
 pel_node *pel_onnx_write(pel_onnx *o, const char *text, pel_node *first, pel_node *second, pel_node *third);
 pel_node *pel_onnx_ints(pel_onnx *o, const int64_t *numbers, uint32_t n); /* a list */
 pel_node *pel_onnx_number(pel_onnx *o, double value);
+/* Sums of narrow whole numbers are int64 in torch, and ranges of none but whole numbers float32: the call says which
+ * dtype it is. */
+void pel_onnx_keep_dtype(pel_onnx *o, pel_node *call);
 /* A step of its own, whose result others may read more than once. */
 pel_node *pel_onnx_bind(pel_onnx *o, pel_node *value);
 

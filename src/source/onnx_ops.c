@@ -323,8 +323,8 @@ static pel_node *form_split(pel_onnx *o) {
         return pel_onnx_write(o, "aten.split_with_sizes.default(_0, _1, _2)", x_of(o), pel_onnx_ints(o, sizes, n),
                               integer(o, axis));
     }
-    return pel_onnx_write(o, "torch.tensor_split(_0, _1, dim=_2)", x_of(o), integer(o, o->now->out.n),
-                          integer(o, axis));
+    /* as torch.chunk: what does not divide leaves the last one smaller */
+    return pel_onnx_write(o, "torch.chunk(_0, _1, dim=_2)", x_of(o), integer(o, o->now->out.n), integer(o, axis));
 }
 
 /* One aten.slice for each axis; steps backwards are refused, but for a whole axis that is turned round. */
@@ -458,7 +458,11 @@ static pel_node *form_reduce(pel_onnx *o) {
     int rank = first_of(o)->rank;
     bool keeps = pel_onnx_int(o, "keepdims", 1) != 0;
     bool has_axes = numbers_of(o, "axes", has_input ? 1 : 0, axes, &n) && n;
-    if (!has_axes && pel_onnx_int(o, "noop_with_empty_axes", 0)) return x_of(o);
+    if (!has_axes && pel_onnx_int(o, "noop_with_empty_axes", 0)) {
+        bool changes = pel_str_starts(o->now->op, PEL_STR("ReduceL")) || pel_str_is(o->now->op, "ReduceSumSquare");
+        if (changes) pel_onnx_refuse(o, "without axes, engines differ in what it does to each number");
+        return x_of(o);
+    }
     if (!has_axes) {
         if (rank < 0 || rank > MOST) pel_onnx_refuse(o, "it reduces all dimensions of a shape that is not known");
         for (n = 0; n < (uint32_t)rank; n++) axes[n] = n;
@@ -466,11 +470,15 @@ static pel_node *form_reduce(pel_onnx *o) {
     if (rank >= (int)n) pel_onnx_value_of(o, o->now->out.at[0])->rank = keeps ? rank : rank - (int)n;
     bool is_product = pel_str_is(o->now->op, "ReduceProd");
     if (is_product && n != 1) return NULL;
+    bool has_whole = is_whole_dtype(first_of(o)->dtype), is_max = pel_str_starts(o->now->op, PEL_STR("ReduceM"));
+    if (has_whole && (pel_str_is(o->now->op, "ReduceMean") || pel_str_is(o->now->op, "ReduceL2")))
+        pel_onnx_refuse(o, "torch has it of fractions alone");
     pel_node *dims = n == 1 ? integer(o, axes[0]) : pel_onnx_ints(o, axes, n), *x = x_of(o);
     for (size_t i = 0; i < PEL_COUNT(forms); i++) {
         if (!pel_str_is(o->now->op, forms[i].op)) continue;
         pel_node *out = pel_onnx_write(o, forms[i].text, x, dims, pel_make_constant(o->ctx, pel_const_bool(keeps)));
         if (!keeps) out->Call.keywords.n = 0;
+        if (has_whole && !is_max) pel_onnx_keep_dtype(o, out);
         return out;
     }
     return NULL;
@@ -482,6 +490,21 @@ static pel_node *form_shrink(pel_onnx *o) {
     double bias = pel_onnx_real(o, "bias", 0), lambd = pel_onnx_real(o, "lambd", 0.5);
     if (bias != lambd) return NULL;
     return pel_onnx_write(o, "F.softshrink(_0, _1)", x_of(o), pel_onnx_number(o, lambd), NULL);
+}
+
+/* The window of an even size has one channel more before in torch, and behind in ONNX. */
+static pel_node *form_lrn(pel_onnx *o) {
+    allow(o, "alpha beta bias size");
+    int64_t size = pel_onnx_int(o, "size", 0);
+    if (size < 1) return NULL;
+    if (size % 2 == 0) pel_onnx_refuse(o, "an even size, whose window lies elsewhere in torch");
+    pel_node *call = pel_onnx_write(o, "F.local_response_norm(_0, _1, alpha=_2)", x_of(o), integer(o, size),
+                                    pel_onnx_number(o, pel_onnx_real(o, "alpha", 0.0001)));
+    pel_node *beta = pel_onnx_number(o, pel_onnx_real(o, "beta", 0.75));
+    pel_node *bias = pel_onnx_number(o, pel_onnx_real(o, "bias", 1));
+    pel_nodes_push(o->ctx, &call->Call.keywords, pel_make_keyword(o->ctx, pel_intern_c(o->ctx, "beta"), beta));
+    pel_nodes_push(o->ctx, &call->Call.keywords, pel_make_keyword(o->ctx, pel_intern_c(o->ctx, "k"), bias));
+    return call;
 }
 
 /* Long because it is the table of all forms. */
@@ -510,6 +533,7 @@ pel_onnx_form *pel_onnx_form_of(const char *name) {
         { "@global_pool", pel_onnx_global_pool },
         { "@layer_norm", form_layer_norm },
         { "@max", form_max },
+        { "@lrn", form_lrn },
         { "@max_pool", pel_onnx_max_pool },
         { "@mean", form_mean },
         { "@min", form_min },

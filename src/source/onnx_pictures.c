@@ -165,6 +165,12 @@ static bool fits_window(const window *w) {
 
 static pel_node *bool_of(pel_onnx *o, bool value) { return pel_make_constant(o->ctx, pel_const_bool(value)); }
 
+/* The last window may not begin in the padding behind: torch knows what is padding only where it pads itself. */
+static void refuse_ceil(pel_onnx *o) {
+    if (pel_onnx_int(o, "ceil_mode", 0))
+        pel_onnx_refuse(o, "sizes rounded up, with padding that torch's pools don't take");
+}
+
 pel_node *pel_onnx_max_pool(pel_onnx *o) {
     static const char *const texts[] = { "aten.max_pool1d.default(_0, _1)", "aten.max_pool2d.default(_0, _1)",
                                          "aten.max_pool3d.default(_0, _1)" };
@@ -174,6 +180,7 @@ pel_node *pel_onnx_max_pool(pel_onnx *o) {
     pel_node *x = pel_onnx_arg(o, 0, 't'), *least = NULL;
     if (!x || pel_onnx_int(o, "storage_order", 0)) return NULL;
     if (!fits_window(&w)) {
+        refuse_ceil(o);
         least = pel_onnx_write(o, "float('-inf')", NULL, NULL, NULL);
         x = pel_onnx_bind(o, padded(o, &w, x, least));
     }
@@ -198,6 +205,7 @@ pel_node *pel_onnx_average_pool(pel_onnx *o) {
     pel_node *x = pel_onnx_arg(o, 0, 't');
     if (!x) return NULL;
     if (!fits_window(&w)) {
+        refuse_ceil(o);
         if (!counts_pad) pel_onnx_refuse(o, "padding that is not counted, with two ends that differ");
         x = pel_onnx_bind(o, padded(o, &w, x, NULL));
     }
@@ -288,13 +296,17 @@ pel_node *pel_onnx_pad(pel_onnx *o) {
     uint32_t n_kept = n / 2;
     while (n_kept && !pads[n / 2 - n_kept] && !pads[n - n_kept])
         n_kept--; /* the first dimensions that are not padded */
+    bool is_constant = strcmp(name, "constant") == 0;
+    if (n_kept && !is_constant && rank > 2 && (int)n_kept < rank - 2) n_kept = (uint32_t)rank - 2;
+    if (!is_constant && (n_kept > 3 || (rank > 0 && (int)n_kept >= rank)))
+        pel_onnx_refuse(o, "torch pads the last three dimensions in this mode, and not the first");
     for (uint32_t i = 0; i < n_kept; i++) {
         row[2 * i] = pads[n / 2 - 1 - i];
         row[2 * i + 1] = pads[n - 1 - i];
     }
     pel_node *x = pel_onnx_arg(o, 0, 't'), *sizes = pel_onnx_ints(o, row, 2 * n_kept), *fill = NULL;
     if (!n_kept) return x;
-    if (strcmp(name, "constant") != 0)
+    if (!is_constant)
         return pel_onnx_write(o, "F.pad(_0, _1, mode=_2)", x, sizes, pel_make_text(o->ctx, pel_str_of(name)));
     if (o->opset < 11)
         fill = pel_onnx_number(o, pel_onnx_real(o, "value", 0));
@@ -313,12 +325,44 @@ static const char *resize_mode(pel_onnx *o, uint32_t n, bool *is_aligned) {
     *is_aligned = pel_str_is(places, "align_corners");
     if (pel_str_is(mode, "nearest")) {
         if (pel_str_is(places, "asymmetric") && pel_str_is(rounding, "floor")) return "nearest";
-        return is_half && pel_str_is(rounding, "round_prefer_floor") ? "nearest-exact" : NULL;
+        bool is_round = pel_str_is(rounding, "round_prefer_floor") || pel_str_is(rounding, "round_prefer_ceil");
+        return is_half && is_round ? "nearest-exact" : NULL;
     }
     if (!is_half && !*is_aligned) return NULL;
     if (pel_str_is(mode, "linear")) return n == 1 ? "linear" : n == 2 ? "bilinear" : "trilinear";
     double a = pel_onnx_real(o, "cubic_coeff_a", -0.75);
     return pel_str_is(mode, "cubic") && n == 2 && a >= -0.75 && a <= -0.75 ? "bicubic" : NULL;
+}
+
+/* Whether a place may lie in the middle between two: of sizes a to b, without common factors, where a is even. */
+static bool has_middle(int64_t from, double scale, int64_t to) {
+    if (scale > 0) return scale < 1 || scale > 1 << 20 || scale > (double)(int64_t)scale;
+    if (from < 1 || to < 1) return true;
+    while (from % 2 == 0 && to % 2 == 0) {
+        from /= 2;
+        to /= 2;
+    }
+    return from % 2 == 0;
+}
+
+/* One dimension, where ONNX's rules are not torch's: nearest-exact takes the higher one of two that are as near, and
+ * pytorch_half_pixel means the first place where one is left. Sizes that are not known are 0. */
+static void check_resize(pel_onnx *o, uint32_t axis, const pel_node *given, bool is_scaled) {
+    const pel_const *value = given->kind == PEL_Constant ? given->Constant.value : NULL;
+    const pel_shape *shape = pel_onnx_in(o, 0)->shape;
+    bool has_size = shape && shape->is_known && axis < shape->n && !shape->dims[axis].symbol.len;
+    int64_t from = has_size ? shape->dims[axis].size : 0, to = 0;
+    double scale = is_scaled && value && value->kind == PEL_CONST_FLOAT ? value->real : 0;
+    if (!is_scaled && value && value->kind == PEL_CONST_INT && !value->integer.digits.len) to = value->integer.small;
+    if (scale > 0 && scale < 1 && from > 0 && from < INT32_MAX) to = (int64_t)((double)from * scale);
+    if (to == 1 && from != 1 &&
+        pel_str_is(pel_onnx_text(o, "coordinate_transformation_mode", "half_pixel"), "pytorch_half_pixel"))
+        pel_onnx_refuse(o, "one place is left, which is the first in ONNX and the middle in torch");
+    bool is_half = !pel_str_is(pel_onnx_text(o, "coordinate_transformation_mode", "half_pixel"), "asymmetric");
+    if (is_half && pel_str_is(pel_onnx_text(o, "mode", "nearest"), "nearest") &&
+        pel_str_is(pel_onnx_text(o, "nearest_mode", "round_prefer_floor"), "round_prefer_floor") &&
+        has_middle(from, scale, to))
+        pel_onnx_refuse(o, "places in the middle of two, of which torch takes the other one");
 }
 
 /* Inputs: the picture, a region (unused), scales, sizes; one of the two for all dimensions, the first two unchanged. */
@@ -340,6 +384,7 @@ pel_node *pel_onnx_resize(pel_onnx *o) {
             pel_onnx_refuse(o, "batch or channels are resized, too");
     }
     pel_node *row = pel_node_new(o->ctx, PEL_Tuple);
+    for (uint32_t i = 2; i < given->n; i++) check_resize(o, i, given->at[i], is_scaled);
     for (uint32_t i = 2; i < given->n; i++) pel_nodes_push(o->ctx, &row->Tuple.elts, pel_copy(o->ctx, given->at[i]));
     pel_node *text = pel_make_text(o->ctx, pel_str_of(mode)), *x = pel_onnx_arg(o, 0, 't');
     bool is_plain = strncmp(mode, "nearest", 7) == 0;

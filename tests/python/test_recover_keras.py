@@ -131,6 +131,8 @@ def test_edges_are_the_calls_of_layers(tmp_path: pathlib.Path) -> None:
     (layer("MaxPooling2D", padding="diagonal"), "a padding that is not known"),
     (layer("ReLU", threshold=1.0), "no rule writes"),
     (layer("Dense", units=3), "the file has no weight kernel"),
+    (layer("Bidirectional", merge_mode=None, layer=layer("LSTM", units=2)), "no rule writes"),
+    (layer("Bidirectional", layer=layer("GRU", units=2), backward_layer=layer("GRU", units=2)), "no rule writes"),
     (layer("Flatten", dtype="float16"), "a dtype other than float32"),
     (layer("ZeroPadding2D", padding=[[-1, 0], [0, 0]]), "no rule writes"),
 ])

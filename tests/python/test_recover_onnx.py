@@ -203,6 +203,61 @@ def test_versions(tmp_path: pathlib.Path, opset: int, op: str, inputs: list[str]
     assert said in refusal(tmp_path, model([node(op, inputs, ["y"])], [X], ["y"], opset=opset))
 
 
+@pytest.mark.parametrize("op, constants, attributes, said", [
+    ("LRN", {}, {"size": 4}, "an even size"),
+    ("ReduceL1", {}, {"noop_with_empty_axes": 1}, "engines differ"),
+    ("ReduceSumSquare", {}, {"noop_with_empty_axes": 1}, "engines differ"),
+    ("MaxPool", {}, {"kernel_shape": [3, 3], "strides": [3, 3], "pads": [0, 0, 1, 1], "ceil_mode": 1}, "rounded up"),
+    ("Pad", {"p": torch.ones(8, dtype=torch.int64)}, {"mode": "edge"}, "last three dimensions"),
+    ("Resize", {"": None, "s": torch.tensor([1, 1, 0.5, 0.5])}, {}, "middle of two"),
+    ("Resize", {"": None, "s": torch.tensor([1, 1, 1.5, 1.5])}, {}, "middle of two"),
+    ("Resize", {"": None, "s": torch.tensor([1, 1, 0.125, 0.25])},
+     {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"}, "one place is left"),
+])
+def test_what_torch_does_in_another_way_is_refused(tmp_path: pathlib.Path, op: str, constants: dict[str, Any],
+                                                   attributes: dict[str, Any], said: str) -> None:
+    given = {name: value for name, value in constants.items() if name}
+    assert said in refusal(tmp_path, model([node(op, ["x", *constants], ["y"], **attributes)], [X], ["y"], given, 19))
+
+
+def test_resizing_that_is_the_same_in_torch_stays(tmp_path: pathlib.Path) -> None:
+    for scale, more in ((2, {}), (3, {}), (0.5, {"nearest_mode": "round_prefer_ceil"})):
+        nodes = [node("Resize", ["x", "", "s"], ["y"], **more)]
+        constants = {"s": torch.tensor([1.0, 1.0, scale, scale])}
+        assert "nearest-exact" in source_of(tmp_path, model(nodes, [X], ["y"], constants, 19))
+
+
+def test_what_does_not_divide_leaves_a_smaller_last_part(tmp_path: pathlib.Path) -> None:
+    content = model([node("Split", ["x"], ["a", "b", "c"], num_outputs=3)], [value_info("x", (7, 2))], ["a", "b", "c"],
+                    opset=18)
+    assert [len(part) for part in built(tmp_path, content)(torch.ones(7, 2))] == [3, 3, 1]
+
+
+@pytest.mark.parametrize("op, axes, kind", [("ReduceSum", "axis", torch.int32), ("ReduceProd", "axis", torch.int32),
+                                            ("CumSum", "axis", torch.int32), ("ReduceSum", "axis", torch.int64)])
+def test_sums_of_whole_numbers_keep_their_dtype(tmp_path: pathlib.Path, op: str, axes: str, kind: Any) -> None:
+    number = {torch.int32: 6, torch.int64: 7}[kind]
+    content = model([node(op, ["x", axes], ["y"])], [value_info("x", (2, 3), number)], ["y"],
+                    {axes: torch.tensor(1) if op == "CumSum" else torch.tensor([1])}, 18)
+    assert built(tmp_path, content)(torch.ones(2, 3, dtype=kind)).dtype == kind
+
+
+def test_transposed_convolutions_of_three_dimensions(tmp_path: pathlib.Path) -> None:
+    weight, x = torch.randn(2, 3, 2, 2, 2), torch.randn(1, 2, 3, 4, 5)
+    content = model([node("ConvTranspose", ["x", "w"], ["y"])], [value_info("x", (1, 2, 3, 4, 5))], ["y"],
+                    {"w": weight})
+    with torch.no_grad():
+        assert torch.equal(built(tmp_path, content)(x), torch.nn.functional.conv_transpose3d(x, weight))
+
+
+def test_infinities_hide_no_difference() -> None:
+    from pellucid._recover_onnx import difference
+    want = [torch.tensor([-float("inf"), 1.0, float("nan")]).numpy()]
+    assert difference(lambda: torch.tensor([-float("inf"), 1.0, float("nan")]), [], want) == ""
+    assert "apart by 1" in difference(lambda: torch.tensor([-float("inf"), 2.0, float("nan")]), [], want)
+    assert "infinities" in difference(lambda: torch.tensor([float("inf"), 1.0, float("nan")]), [], want)
+
+
 def test_broken_messages_end_in_an_error(tmp_path: pathlib.Path) -> None:
     content = model([node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], kernel_shape=[3, 3])], [X], ["y"],
                     {"w": torch.zeros(4, 3, 3, 3)})

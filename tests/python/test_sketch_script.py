@@ -189,6 +189,54 @@ def test_a_script_that_fails_stays_one(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "out" / "bad.py").read_text() == "print(1)\nraise SystemExit(3)\n"
 
 
+def test_the_script_is_not_written_over(tmp_path: pathlib.Path) -> None:
+    text = "import json\nprint(1)\n"
+    (tmp_path / "own.py").write_text(text)
+    with pytest.raises(SpecError, match="would be written over"):
+        sketch_script(str(tmp_path / "own.py"), [], str(tmp_path))
+    assert (tmp_path / "own.py").read_text() == text
+
+
+def test_modules_that_the_script_finds_by_a_path_of_its_own(tmp_path: pathlib.Path) -> None:
+    """The sketch then runs the originals: that it prints the same says nothing of what was cut."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "far.py").write_text("def f():\n    return 5\n")
+    (tmp_path / "near.py").write_text(f"import sys\nsys.path.insert(0, {str(tmp_path / 'lib')!r})\nimport far\n"
+                                      "print(far.f())\n")
+    made = sketch_script(str(tmp_path / "near.py"), [], str(tmp_path / "out"))
+    assert made.same is None and "far.py itself" in made.detail, made
+
+
+def test_each_run_gets_the_same_input(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "loud.py").write_text("import sys\nfor line in sys.stdin:\n    print(line.upper())\n")
+    (tmp_path / "in.txt").write_text("a\nb\n")
+    command = [sys.executable, "-c", "import sys; from pellucid._sketch_script import sketch_script as s; "
+               "print(s(sys.argv[1], [], sys.argv[2]).same)", str(tmp_path / "loud.py"), str(tmp_path / "out")]
+    with open(tmp_path / "in.txt", encoding="utf-8") as file:
+        said = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True).stdout
+    assert said.endswith("True\n"), said
+    said = subprocess.run([command[0], "-c", command[2].replace(".same", ".detail"), *command[3:]], input="a\nb\n",
+                          capture_output=True, text=True, check=True).stdout
+    assert "can be read once" in said
+
+
+def test_scripts_that_change_their_directory(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "moves.py").write_text("import os\nos.chdir('other')\n\n\ndef f(x):\n    if x:\n        return 1\n"
+                                       "    return 2\n\n\nprint(f(3))\n")
+    command = [sys.executable, "-c", "from pellucid._sketch_script import sketch_script as s; "
+               "print(s('moves.py', [], 'out').same)"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert said.endswith("True\n"), said
+    assert "return 2" not in (tmp_path / "out" / "moves.py").read_text()
+
+
+def test_a_script_that_ends_without_its_last_steps(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "gone.py").write_text("import os\nos._exit(5)\n")
+    with pytest.raises(SpecError, match="exit code 5.*os._exit"):
+        sketch_script(str(tmp_path / "gone.py"), [], str(tmp_path / "out"))
+
+
 def test_no_package_of_that_name(script: pathlib.Path, tmp_path: pathlib.Path) -> None:
     with pytest.raises(SpecError, match="no package of that name"):
         sketch_script(str(script), ["3"], str(tmp_path / "out"), ["there_is_no_such_package"])
