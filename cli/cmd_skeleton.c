@@ -12,8 +12,9 @@ static int skeleton_of_trace(const cli_args *args, pel_ctx *ctx, const cli_input
     if (!pellucid_skeleton(ctx, input->bytes, &how, &text, &error)) return cli_report(ctx, input, &error, how.as_json);
     int result = cli_write(cli_value(args, "output"), text);
     if (result == CLI_FINE && how.as_json && !cli_has(args, "output")) putchar('\n');
-    /* nothing compared it with the model */
-    return result != CLI_FINE || how.dump ? result : CLI_INCOMPLETE;
+    if (result != CLI_FINE || how.dump) return result;
+    fputs("pellucid: not verified: a trace has no model to compare the skeleton with\n", stderr);
+    return CLI_INCOMPLETE;
 }
 
 /* A model file that holds a program: its source, compared with nothing. */
@@ -150,7 +151,8 @@ const cli_command cli_cmd_skeleton = {
              "--device meta is for models that don't fit into memory: SPEC is built without the numbers of\n"
              "its parameters and recorded on tensors without values. The skeleton is compared by structure:\n"
              "both make the same ATen calls with the same arguments, at several sizes, in train mode and\n"
-             "with gradients too. Its header says so: no value was computed.\n"
+             "with gradients too. Where the model can be built smaller, values are compared at that size. The\n"
+             "header says so, and that no value was computed at the full size.\n"
              "\n"
              "--shapes=few writes the shapes of tensors into comments: of inputs, after reshapes and\n"
              "products, of results; all: wherever they are known. The skeleton runs on all recorded inputs.\n"

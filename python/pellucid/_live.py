@@ -32,8 +32,8 @@ examples:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        print(f"{self.prog}: {message}", file=sys.stderr)
+        program, _, command = self.prog.partition(" ")
+        print(f"{self.prog}: {message}\nTry: {program} help {command}".rstrip(), file=sys.stderr)
         raise SystemExit(BAD_USAGE)
 
 
@@ -209,6 +209,9 @@ def run_skeleton(options: argparse.Namespace) -> int:
         raise SpecError("name a model, or a script: -- python SCRIPT.py", usage=True)
     if os.path.isfile(options.spec):
         return run_recover(options)
+    if options.device and (options.prove or options.verify == "full"):
+        raise SpecError("--device meta compares calls at the sizes that are tried: leave out --prove and --verify=full",
+                        usage=True)
     if options.list or options.pick or options.stop or options.calls is not None:
         raise SpecError("--list, --pick, --calls and --stop are for scripts: -- python SCRIPT.py", usage=True)
     with stdout_kept(), Progress() as progress:

@@ -296,3 +296,9 @@ def test_libraries_that_wrap_what_a_broken_torchvision_raises(tmp_path) -> None:
                           env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), package])})
     assert done.stdout == "Linear\n", done.stderr
     assert "torchvision's compiled operators" in done.stderr
+
+
+@pytest.mark.parametrize("more", [["--prove"], ["--verify=full"], ["--device=cuda"]])
+def test_device_meta_with_what_it_cannot_do(pellucid, more) -> None:
+    result = pellucid("skeleton", "net.py:build", "--device=meta", *more)
+    assert result.code == 1 and "--device" in result.err and "usage:" not in result.err, result.err
