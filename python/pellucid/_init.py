@@ -32,7 +32,7 @@ MAX_RULES = 16  # more of them are no rules any more
 FACTORIES = {"zeros": ("constant_", 0), "zeros_like": ("constant_", 0), "new_zeros": ("constant_", 0),
              "ones": ("constant_", 1), "ones_like": ("constant_", 1), "new_ones": ("constant_", 1),
              "randn": ("normal_", 0, 1), "randn_like": ("normal_", 0, 1), "rand": ("uniform_", 0, 1),
-             "rand_like": ("uniform_", 0, 1), "eye": ("eye_",)}
+             "rand_like": ("uniform_", 0, 1), "eye": ("init", "eye_")}
 NOTHING = ("empty", "empty_like", "new_empty", "empty_strided")
 SAME = ("clone", "detach", "contiguous", "to", "float", "requires_grad_", "__deepcopy__")  # the same values
 NO_WRITES = ("requires_grad_", "retain_grad", "share_memory_")
@@ -304,6 +304,8 @@ def statements(chain: Chain, shape: tuple[int, ...], formulas: dict[Call, dict[t
             given = [f"{n}={v!r}" for n, v, d in zip(names, call[1:], defaults) if v != d]
             lines.append(f"nn.init.{what}({', '.join(['p', *given])})")
         elif what == "init":
+            if call[1] == "eye_" and len(shape) != 2:
+                return None
             given = [f"{n}={v!r}" for n, v in call[2:]]
             lines.append(f"nn.init.{call[1]}({', '.join(['p', *given])})")
         elif what == "part":
@@ -407,10 +409,22 @@ def with_init(made: Skeleton, build: Callable[[], torch.nn.Module]) -> str:
     return said
 
 
-def _written(made: Skeleton, build: Callable[[], torch.nn.Module]) -> tuple[str, bool]:
-    """What came of it, and whether the skeleton's parameters can all begin as the author's do."""
+def _other_values(original: torch.nn.Module, ours: torch.nn.Module, chains: dict[str, Chain]) -> set[str]:
+    """Parameters that no chance made, but with other values: a call on a tensor of another shape, of which the
+    parameter is a view."""
+    fixed = ("constant_", "eye_", "dirac_", "zeros_", "ones_")
+    made = dict(ours.named_parameters())
+    return {name for name, p in original.named_parameters()
+            if chains[name] and all((call[1] if call[0] == "init" else call[0]) in fixed for call in chains[name])
+            and name in made and not p.equal(made[name])}
+
+
+def _written(made: Skeleton, build: Callable[[], torch.nn.Module],
+             chains: dict[str, Chain] | None = None) -> tuple[str, bool]:
+    """What came of it, and whether the skeleton's parameters can all begin as the author's do. chains: of the original,
+    where they were watched before."""
     from ._pellucid import format_source
-    original = watched(build)
+    original = chains or watched(build)
     model = build()
     shapes = {name: tuple(p.shape) for name, p in model.named_parameters()}
     if list(original) != [name for name, _ in made.model.named_parameters()]:
@@ -423,6 +437,10 @@ def _written(made: Skeleton, build: Callable[[], torch.nn.Module]) -> tuple[str,
     if found.rules:
         text = format_source(function_text(found), width=120).strip("\n")
         source = _importing(_inserted(source, text), text)
+        other = _other_values(model, _maker(source, made.root, "init_weights")(), original)
+        if other - set(found.open):
+            again = {n: ((UNKNOWN, "a view"),) if n in other else chain for n, chain in original.items()}
+            return _written(made, build, again)
         done = watched(lambda: _maker(source, made.root, "init_weights")())
         wrong = [n for n in original if n not in found.open and not _same(done[n], original[n])]
         if wrong:

@@ -396,6 +396,8 @@ def write_skeleton(options: argparse.Namespace, subject: Any, made: Any) -> tupl
         return FOUND, said
     if report.config is not None and report.config.get("not also"):
         return INCOMPLETE, said
+    if options.init and any(remark.startswith("initialisation: not written") for remark in report.remarks):
+        return INCOMPLETE, said
     return FINE if report.complete or options.no_verify else INCOMPLETE, said
 
 

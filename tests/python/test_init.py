@@ -156,3 +156,24 @@ def test_command_line(tmp_path) -> None:
                            sys.executable], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode in (0, 3) and "initialisation: init_weights(Net())" in done.stderr, done.stderr
     assert "def init_weights(model):" in out.read_text() and "# Initialisation: " in out.read_text()
+
+
+class Unit(nn.Module):
+    """A matrix that begins as the identity, and a view of one, which nn.init.eye_ does not make."""
+
+    def __init__(self):
+        super().__init__()
+        self.turn = nn.Parameter(torch.eye(3))
+        self.flat = nn.Parameter(torch.eye(2, 3).flatten())
+        self.wide = nn.Parameter(nn.init.eye_(torch.empty(4, 4)).view(2, 8))
+
+    def forward(self, x):
+        return x @ self.turn + self.flat.sum() + self.wide.sum()
+
+
+def test_identities():
+    made = pellucid.skeleton(Unit(), torch.randn(2, 3))
+    said = made.add_init(Unit)
+    assert "nn.init.eye_(p)" in made.source and "flat" in said and "wide" in said, said
+    space = vars(load_source(made.source, "identities", "<identities>"))
+    assert torch.equal(space["init_weights"](space["Unit"]()).turn, torch.eye(3))
