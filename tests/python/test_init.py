@@ -177,3 +177,17 @@ def test_identities():
     assert "nn.init.eye_(p)" in made.source and "flat" in said and "wide" in said, said
     space = vars(load_source(made.source, "identities", "<identities>"))
     assert torch.equal(space["init_weights"](space["Unit"]()).turn, torch.eye(3))
+
+
+def test_also_takes_another_model_of_the_same_file(tmp_path):
+    """A file is executed for each SPEC: its class is the same by its text, not as an object."""
+    (tmp_path / "nets.py").write_text(
+        "import torch.nn as nn\n\n\nclass C:\n    def __init__(self, n=2):\n        self.n = n\n\n\n"
+        "class Net(nn.Module):\n    def __init__(self, c):\n        super().__init__()\n"
+        "        self.l = nn.ModuleList([nn.Linear(4, 4) for _ in range(c.n)])\n\n    def forward(self, x):\n"
+        "        for m in self.l:\n            x = m(x)\n        return x\n\n\n"
+        "def a():\n    return Net(C())\n\n\ndef b():\n    return Net(C(5))\n")
+    done = subprocess.run([program(), "skeleton", "nets.py:a", "--input", "2x4", "--config", "--also", "nets.py:b"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "its class is" not in done.stderr and done.returncode in (0, 3), done.stderr
+    assert "nets.py:b" in done.stderr
