@@ -173,6 +173,13 @@ def _batch(items: list[Item], limits: Limits, wanted: Mapping[str, Any] | None,
     return list(_threads(items, limits, wanted, workers))
 
 
+def _batched(submit: Callable[[list[Item]], concurrent.futures.Future[list[dict[str, Any]]]], todo: Iterable[Item],
+             processes: int) -> Iterator[dict[str, Any]]:
+    """The rows of all batches, two of which are on their way for each process."""
+    for rows in _as_done(submit, _batches(todo), 2 * processes):
+        yield from rows
+
+
 def _local(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None, workers: int,
            processes: int) -> Iterator[dict[str, Any]]:
     if processes <= 1:
@@ -180,9 +187,7 @@ def _local(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | Non
         return
     import multiprocessing
     with concurrent.futures.ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        for rows in _as_done(lambda batch: pool.submit(_batch, batch, limits, wanted, workers), _batches(todo),
-                             2 * processes):
-            yield from rows
+        yield from _batched(lambda batch: pool.submit(_batch, batch, limits, wanted, workers), todo, processes)
 
 
 def _batches(todo: Iterable[Item]) -> Iterator[list[Item]]:
@@ -201,9 +206,7 @@ def _ray(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None,
     if not ray.is_initialized():
         ray.init(address=os.environ.get("RAY_ADDRESS"), log_to_driver=False, configure_logging=False)
     task = ray.remote(max_retries=5, retry_exceptions=False)(_batch)
-    for rows in _as_done(lambda batch: task.remote(batch, limits, wanted, workers).future(), _batches(todo),
-                         2 * processes):
-        yield from rows
+    yield from _batched(lambda batch: task.remote(batch, limits, wanted, workers).future(), todo, processes)
 
 
 def _dask(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None, workers: int,
@@ -217,9 +220,7 @@ def _dask(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None
     here = {} if address else {"n_workers": processes, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(address, set_as_default=False, **here) as client:
         pool = client.get_executor(pure=False)
-        for rows in _as_done(lambda batch: pool.submit(_batch, batch, limits, wanted, workers), _batches(todo),
-                             2 * processes):
-            yield from rows
+        yield from _batched(lambda batch: pool.submit(_batch, batch, limits, wanted, workers), todo, processes)
 
 
 ENGINES = {"local": _local, "ray": _ray, "dask": _dask}
