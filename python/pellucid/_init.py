@@ -200,7 +200,7 @@ def _init_functions() -> dict[types.CodeType, Any]:
 
 
 def _of_init(function: Any, given: dict[str, Any]) -> Call:
-    """normal_, uniform_ and constants have one spelling, however they were made; others have what is not the default."""
+    """normal_, uniform_ and constants have one spelling, however they were made; others what is not the default."""
     name = function.__name__
     if name == "normal_":
         return "normal_", given["mean"], given["std"]
