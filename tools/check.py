@@ -35,8 +35,9 @@ SANITIZE = [
 # not fit belongs to nightly().
 BUDGET = {
     "unit tests in C": 1, "golden cases": 1, "fuzz corpus": 1, "layers": 1, "imported in every Python that is here": 1,
-    "Python tests": 8, "lint": 1, "slow Python tests": 6, "forty models of the zoo": 6,
-    "programs from the grammar, fixed seeds": 2, "mutants of skeletons, fixed seed": 2,
+    "Python tests": 8, "lint": 1, "files that one operation crosses": 1, "slow Python tests": 6,
+    "forty models of the zoo": 6, "programs from the grammar, fixed seeds": 2,
+    "mutants of skeletons, fixed seed": 2,
     # nightly
     "programs from the grammar, single calls": 10, "programs from the grammar, single calls, compared": 20,
     "programs from the grammar, as users get them": 30, "mutants of skeletons": 15, "pickles from a grammar": 15,
@@ -107,6 +108,7 @@ def fast(steps: Steps) -> None:
 
 def slow(steps: Steps) -> None:
     steps.run("lint", [PYTHON, "tools/lint.py"])
+    steps.run("files that one operation crosses", [PYTHON, "tools/crossing.py", "--most", "60"])
     for compiler in ("gcc", "clang"):
         if not shutil.which(compiler):
             steps.skip(f"build with {compiler}, warnings are errors", f"no {compiler} here")

@@ -51,18 +51,11 @@ pel_name pel_name_wish(const pel_synth *s, const pel_group *group);
 void pel_name_classes(pel_synth *s);
 bool pel_sets_mode(pel_ctx *ctx, const pel_group *group); /* or has no definition that could be looked at */
 
-/* ---- root_guard.c ---- */
-void pel_guard_root(pel_synth *s, pel_group *root);
-/* What a call of the model gave for a parameter, whatever a decorator made of it; 0: nothing. */
-pel_id pel_given_in(const pel_log_run *run, const pel_param *param, uint32_t p);
-bool pel_is_asserted(pel_synth *s, const pel_group *root, uint32_t p); /* to be what all calls gave, if it is unread */
-bool pel_may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p);
+/* ---- root.c ---- */
+void pel_cut_root(pel_synth *s, pel_group *root);   /* parameters that are of no use go */
+void pel_guard_root(pel_synth *s, pel_group *root); /* assertions at its top: what it was not recorded with */
 
 /* ---- key_order.c ---- */
 void pel_refuse_key_order(pel_synth *s, pel_group *group);
-
-/* ---- root_cut.c ---- */
-void pel_cut_root(pel_synth *s, pel_group *root);
-bool pel_raises_without(const pel_synth *s, const pel_group *root, uint32_t p); /* where None is given for it */
 
 #endif

@@ -1,5 +1,5 @@
 /* What callers give the model. Of some of it the text keeps the names, because another call may bring something else;
- * of the rest it takes for granted what the recorded calls brought, and root_guard.c asserts it. */
+ * of the rest it takes for granted what the recorded calls brought, and root.c asserts it. */
 #include "trace/walk/walk.h"
 
 #pragma GCC diagnostic error "-Wswitch-enum" /* each kind of value has its rule */

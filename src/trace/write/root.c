@@ -1,8 +1,14 @@
-/* Assertions at the top of the root: what it was not recorded with. */
+/* The root, as its callers see it: what its signature takes, and assertions at its top of what it was not recorded
+ * with. */
 #include "trace/shrink/link.h"
 
+enum {
+    MANY = 3, /* fewer stay, with the assertion that they are what they were */
+    DEEP = 8, /* calls that are looked into */
+};
+
 /* What a call of the model gave for a parameter, whatever a decorator made of it; 0: nothing. */
-pel_id pel_given_in(const pel_log_run *run, const pel_param *param, uint32_t p) {
+static pel_id given_in(const pel_log_run *run, const pel_param *param, uint32_t p) {
     pel_name name = param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
     for (uint32_t i = 0; i < run->n_kwargs; i++)
         if (run->kwargs[i].name == name) return run->kwargs[i].value;
@@ -17,7 +23,7 @@ static pel_node *value_given(pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_group *taker = param->of ? param->of : root;
     pel_id first = pel_argument(log, taker->lanes[0], param);
     uint32_t n_given = 0;
-    for (uint32_t r = 0; r < log->runs.n; r++) n_given += pel_given_in(&log->runs.at[r], param, p) != 0;
+    for (uint32_t r = 0; r < log->runs.n; r++) n_given += given_in(&log->runs.at[r], param, p) != 0;
     if (!n_given && param->fallback && param->kind == PEL_PARAM_PLAIN) return pel_default_text(s, root, p);
     for (uint32_t i = 0; i < taker->n_lanes; i++) {
         pel_id value = pel_argument(log, taker->lanes[i], param);
@@ -31,7 +37,7 @@ static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     return value ? pel_is_as_recorded(s, pel_make_name(s->ctx, root->params[p].name, PEL_Load), value) : NULL;
 }
 
-bool pel_is_asserted(pel_synth *s, const pel_group *root, uint32_t p) { return value_given(s, root, p) != NULL; }
+static bool is_asserted(pel_synth *s, const pel_group *root, uint32_t p) { return value_given(s, root, p) != NULL; }
 
 static pel_node *all_of(pel_ctx *ctx, pel_nodes tests) {
     return tests.n == 1 ? tests.at[0] : pel_make_boolop(ctx, PEL_And, tests);
@@ -42,7 +48,7 @@ static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *mes
 }
 
 /* Whether a caller may leave something out that every recorded call gave: it is None then. */
-bool pel_may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p) {
+static bool may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
     const pel_node *fallback = param->author_default ? param->author_default : param->fallback;
     if (!fallback || param->unread || param->of) return false;
@@ -54,6 +60,74 @@ bool pel_may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p) 
     }
     return true;
 }
+
+/* ---- what raises by itself where None is given ---- */
+
+typedef struct {
+    const pel_synth *s;
+    pel_name name;
+    int depth;
+    bool found;
+} need;
+
+static bool is_it(const need *n, const pel_node *node) {
+    return node && node->kind == PEL_Name && node->Name.id == n->name;
+}
+
+static bool is_needed_in(const pel_synth *s, const pel_group *group, pel_name name, int depth);
+
+static bool is_passed_to_need(const need *n, const pel_node *call) {
+    for (uint32_t i = 0; i < n->s->calls.links.n; i++) {
+        const pel_link *link = n->s->calls.links.at[i];
+        if (link->node != call || link->target->why) continue;
+        for (uint32_t p = 0; p < link->target->n_params; p++)
+            if (is_it(n, link->args[p]) && !link->target->params[p].dead &&
+                is_needed_in(n->s, link->target, link->target->params[p].name, n->depth + 1))
+                return true;
+    }
+    return false;
+}
+
+/* Only what is evaluated in any case is looked at. */
+static void look_for_need(void *arg, pel_node **slot) {
+    need *n = arg;
+    pel_node *node = *slot;
+    if (!node || n->found) return;
+    switch ((int)node->kind) {
+    case PEL_Lambda:
+    case PEL_GeneratorExp:
+    case PEL_ListComp:
+    case PEL_SetComp:
+    case PEL_DictComp: return;
+    case PEL_IfExp: look_for_need(n, &node->IfExp.test); return;
+    case PEL_BoolOp: look_for_need(n, &node->BoolOp.values.at[0]); return;
+    case PEL_Attribute: n->found = is_it(n, node->Attribute.value) && node->Attribute.attr->text[0] != '_'; break;
+    case PEL_Subscript: n->found = is_it(n, node->Subscript.value); break;
+    case PEL_Call: n->found = is_passed_to_need(n, node); break;
+    default: break;
+    }
+    if (!n->found) pel_each_child(node, look_for_need, n);
+}
+
+static bool is_needed_in(const pel_synth *s, const pel_group *group, pel_name name, int depth) {
+    need n = { .s = s, .name = name, .depth = depth };
+    for (uint32_t i = 0; i < group->body.n && !n.found && depth < DEEP; i++) {
+        pel_node *node = group->body.at[i];
+        bool is_simple = node->kind == PEL_Assign || node->kind == PEL_Expr || node->kind == PEL_Return;
+        if (!is_simple) return false;
+        look_for_need(&n, &group->body.at[i]);
+        if (node->kind == PEL_Assign)
+            n.found |= is_it(&n, node->Assign.value) && node->Assign.targets.at[0]->kind == PEL_Tuple;
+        if (!n.found && pel_uses_in(s, pel_nodes_one(s->ctx, node), name).binds) return false;
+    }
+    return n.found;
+}
+
+static bool raises_without(const pel_synth *s, const pel_group *root, uint32_t p) {
+    return root->params[p].required && is_needed_in(s, root, root->params[p].name, 0);
+}
+
+/* ---- assertions ---- */
 
 static pel_node *is_there(pel_ctx *ctx, pel_name name) {
     return pel_make_compare(ctx, pel_make_name(ctx, name, PEL_Load), PEL_IsNot, pel_make_none(ctx));
@@ -246,7 +320,7 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     for (uint32_t p = 1; p < root->n_params; p++) {
         const pel_param *param = &root->params[p];
         bool is_asked = s->asked.there && !s->asked.tensors && is_tensor_given(s, root, p);
-        if (!param->dead && (is_asked || pel_may_be_left_out(s, root, p)) && !pel_raises_without(s, root, p))
+        if (!param->dead && (is_asked || may_be_left_out(s, root, p)) && !raises_without(s, root, p))
             pel_nodes_push(s->ctx, &tests, is_there(s->ctx, param->name));
         if (param->dead || (!param->unread && is_data(s, root, param))) continue;
         pel_node *test = as_recorded(s, root, p);
@@ -266,4 +340,53 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     }
     for (uint32_t i = 0; i < root->body.n; i++) pel_nodes_push(s->ctx, &body, root->body.at[i]);
     root->body = body;
+}
+
+/* ---- the signature ---- */
+
+/* Libraries give their models ten or thirty parameters; those that no call gave and that nothing reads any more would
+ * be a wall of names, and an assertion of as many lines. Without them a call that gives one is a TypeError that names
+ * it. */
+static bool was_given(const pel_synth *s, const pel_param *param, uint32_t p) {
+    for (uint32_t r = 0; r < s->log->runs.n; r++)
+        if (given_in(&s->log->runs.at[r], param, p)) return true;
+    return false;
+}
+
+static bool is_of_no_use(pel_synth *s, const pel_group *root, uint32_t p) {
+    const pel_param *param = &root->params[p];
+    if (param->dead || !param->unread || !param->fallback || param->kind != PEL_PARAM_PLAIN) return false;
+    return !was_given(s, param, p) && is_asserted(s, root, p);
+}
+
+/* Whether each run is one call of it, nothing in the text calls it, and it takes no *args. */
+static bool is_called_from_outside_alone(const pel_synth *s, const pel_group *root) {
+    for (uint32_t p = 1; p < root->n_params; p++)
+        if (root->params[p].kind == PEL_PARAM_STAR || root->params[p].kind == PEL_PARAM_STAR_ITEM) return false;
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        if (s->calls.links.at[i]->target == root && s->reached.active[i]) return false;
+    return !root->rest && !root->star && root->n_lanes <= s->log->runs.n && !s->log->from_source;
+}
+
+/* What stands behind one that is gone must be named: its place would be taken for that of another. What every call gave
+ * needs no default before that. */
+void pel_cut_root(pel_synth *s, pel_group *root) {
+    if (!is_called_from_outside_alone(s, root)) return;
+    uint32_t n_cut = 0;
+    for (uint32_t p = 1; p < root->n_params; p++) n_cut += is_of_no_use(s, root, p);
+    if (n_cut < MANY) return;
+    bool has_gap = false, may_be_required = true;
+    for (uint32_t p = 1; p < root->n_params; p++) {
+        pel_param *param = &root->params[p];
+        if (is_of_no_use(s, root, p)) {
+            param->dead = has_gap = true;
+            continue;
+        }
+        if (param->dead || param->kind != PEL_PARAM_PLAIN) continue;
+        may_be_required &= !param->fallback || may_be_left_out(s, root, p);
+        if (has_gap)
+            param->keyword_only = true;
+        else
+            param->required = may_be_required && param->fallback;
+    }
 }
