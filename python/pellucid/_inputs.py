@@ -16,6 +16,7 @@ from ._check import modules_of
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 IMAGE_STEP = 32  # pixels: the stride of most vision models
+TINY_SIDE = 16  # pixels: four dimensions of less may be something else than a picture
 
 
 def map_values(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
@@ -298,19 +299,19 @@ def _small_pictures(height: int, width: int, grid: int, second: bool) -> Iterato
 
 def _other_pictures(height: int, width: int, grid: int | None, second: bool) -> Iterator[tuple[int, int]]:
     """Sizes that are whole steps away: small ones, then smaller ones if two steps are left, else larger ones of bounded
-    cost; not square first, so that height and width differ."""
-    if grid is None:  # nothing is known of the model: the usual stride, then halves, which most patches divide
+    cost; not square first, so that height and width differ. Then halves, which most patches and windows divide that no
+    convolution shows."""
+    if grid is None:  # nothing is known of the model: the usual stride, if it is not a tiny picture
         less, more = (2 * IMAGE_STEP, IMAGE_STEP) if second else (IMAGE_STEP, 2 * IMAGE_STEP)
+        if min(height, width) < TINY_SIDE:
+            less, more = (2, 1) if second else (1, 2)
         sizes = [(height + less, width + more), (height + less, width + less)]
-        half_height, half_width = height // 2, width // 2
-        sizes += [(half_height, width), (height, width + half_width)][::-1 if second else 1]
-        for size in sizes:
-            if min(size) >= 2 and size != (height, width) and size[0] * size[1] <= MAX_AREA * height * width:
-                yield size
+        yield from (size for size in sizes if size[0] * size[1] <= MAX_AREA * height * width)
+        yield from _half_pictures(height, width, second)
         return
     yield from _small_pictures(height, width, grid, second)
     for step in dict.fromkeys((max(grid, 2 if min(height, width) > 4 else 1), IMAGE_STEP)):
-        if step > grid and (height % step or width % step):
+        if step == IMAGE_STEP > grid and (height % step or width % step):
             continue
         less, more = (2 * step, step) if second else (step, 2 * step)
         if min(height - less, width - more) >= 2 * step:
@@ -321,6 +322,14 @@ def _other_pictures(height: int, width: int, grid: int | None, second: bool) -> 
                 yield size
         if min(height, width) - step >= 2 * step:
             yield height - step, width - step
+    yield from _half_pictures(height, width, second)
+
+
+def _half_pictures(height: int, width: int, second: bool) -> Iterator[tuple[int, int]]:
+    """Half of one side, half of the other one more."""
+    for size in ((height // 2, width), (height, width + width // 2))[::-1 if second else 1]:
+        if min(size) >= 2 and size != (height, width):
+            yield size
 
 
 def other_length(inputs: Inputs, step: int, seed: int = 13, grid: int | None = None) -> Iterator[Inputs]:
@@ -336,8 +345,7 @@ def other_length(inputs: Inputs, step: int, seed: int = 13, grid: int | None = N
         if len(lengths) > 1:
             yield from _with_lengths(inputs, {first: first + step}, seed)
         return
-    images = [t for t in found if t.dim() in (4, 5) and t.is_floating_point()
-              and (grid is not None or min(t.shape[-2:]) >= 16)]
+    images = [t for t in found if t.dim() in (4, 5) and t.is_floating_point()]
     if images:
         height, width = images[0].shape[-2:]
         for size in dict.fromkeys(_other_pictures(height, width, grid, step % 4 != 1)):
@@ -348,7 +356,8 @@ def other_length(inputs: Inputs, step: int, seed: int = 13, grid: int | None = N
                 return resized(resized(t, t.dim() - 1, size[1], seed), t.dim() - 2, size[0], seed + 1)
 
             yield map_values(inputs, change)
-        return
+        if grid is not None or min(height, width) >= TINY_SIDE:
+            return  # else they may be sequences all the same
     sequences = [t for t in found if t.is_floating_point()]
     if not sequences:
         return

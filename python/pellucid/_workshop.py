@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
@@ -69,6 +70,25 @@ def numbers_by_name() -> Iterator[None]:
         _numbers_by_name = before
 
 
+class Counted:
+    """Inputs of our making, and how many of them were tried."""
+
+    def __init__(self, candidates: Iterator[Inputs]) -> None:
+        self.candidates, self.count = candidates, 0
+
+    def __iter__(self) -> Iterator[Inputs]:
+        for inputs in self.candidates:
+            self.count += 1
+            yield inputs
+
+    @property
+    def none_taken(self) -> str:
+        """What is said where the model raised on all of them: not that it takes no other."""
+        if not self.count:
+            return "there is no other to try"
+        return f"the model takes none of {self.count} that were tried" if self.count > 1 else "the model does not take it"
+
+
 class Workshop:
     """One skeleton in the making. On exit the model, its inputs and the generators are as they were."""
 
@@ -96,6 +116,8 @@ class Workshop:
         self.no_meta: list[Check] = []  # why devices can't be compared, if so
         self.single: Call | None = None  # one sample, if the model takes that
         self.other_size: Call | None = None  # another length or size of pictures, if the model takes one
+        self.no_other_size = ""  # why there is none
+        self.refused_sizes: set[tuple[Any, ...]] = set()  # sizes of inputs that the model raised on
         self.little: Call | None = None  # the same, if that costs a small part of the given call
         self.unnoticed = False  # the recorder, by the model: the given call gives the same with it and without
         self.class_facts: list[str] | None = None  # what synthesise() gets to know of classes; None: not asked
@@ -309,7 +331,7 @@ class Workshop:
             raise SkeletonError(f"{self.path} did not run in this call of the model")
         return caught[0]
 
-    def _first_taken(self, candidates: Iterator[Inputs], name: str, label: str, grad: bool,
+    def _first_taken(self, candidates: Iterable[Inputs], name: str, label: str, grad: bool,
                      mode: str = "given", **what: Any) -> Call | None:
         """The first of the candidates that the original itself takes; its comparison is added."""
         play = self._play_with_gradients if what.get("buffers") else self.play
@@ -480,9 +502,10 @@ class Workshop:
         for name, candidates in (("other data", _inputs.other_data(self.given, 1)),
                                  ("other batch", _inputs.other_batch(self.given, 1)),
                                  ("other length", self._other_length(1))):
+            tried = Counted(candidates)
             phrase = rule_of(name).phrase
-            if self._first_taken(candidates, f"{name} 1", name, self.grad, changed=True, what=phrase) is None:
-                self.report.checks.append(Check(name, "skipped", "the model takes no other"))
+            if self._first_taken(tried, f"{name} 1", name, self.grad, changed=True, what=phrase) is None:
+                self.report.checks.append(Check(name, "skipped", tried.none_taken))
         name = "eval" if self.whole.training else "train"
         if self._first_taken(iter([self.given]), name, name, self.takes_grad, "other", changed=True, buffers=True,
                              what=rule_of(name).phrase) is None:
@@ -507,11 +530,13 @@ class Workshop:
     def _find_other_size(self) -> None:
         """Another length or size of pictures. Where it is small, runs that need not be of the given size have it."""
         if self.other_size is None:
-            self.other_size = self._first_taken(self._other_length(1), "other length 1", "other length", self.grad)
+            tried = Counted(self._other_length(1))
+            self.other_size = self._first_taken(tried, "other length 1", "other length", self.grad)
+            self.no_other_size = tried.none_taken
         if self.other_size is not None and self._is_little(self.other_size.outer or self.other_size.inputs):
             self.little = self.other_size
 
-    def _record_taken(self, candidates: Iterator[Inputs], name: str, label: str, grad: bool) -> Call | None:
+    def _record_taken(self, candidates: Iterable[Inputs], name: str, label: str, grad: bool) -> Call | None:
         """The first of the candidates that the original takes, recorded; its comparison is added."""
         for inputs in candidates:
             with contextlib.suppress(Exception), contextlib.redirect_stderr(io.StringIO()):
@@ -530,20 +555,29 @@ class Workshop:
         self._keep_unrecorded(_inputs.other_data(self.given, 3), "other data 3")
 
     def _other_length(self, step: int) -> Iterator[Inputs]:
+        """What the model takes comes first; what it did not take is not tried again, in another mode either."""
         from . import _inputs
-        return _inputs.other_length(self.given, step, grid=self.grid)
+        known = self.other_size.outer if self.other_size is not None and step == 1 else None
+        for inputs in itertools.chain([] if known is None else [known],
+                                      _inputs.other_length(self.given, step, grid=self.grid)):
+            sizes = tuple(t.shape for t in _inputs.tensors(inputs))
+            if sizes not in self.refused_sizes:
+                yield inputs
+                self.refused_sizes.add(sizes)  # somebody wants another one
 
     def _record_sizes(self) -> None:
         from . import _inputs
-        found = self._record_taken(_inputs.other_batch(self.base, 1), "other batch 1", "other batch", self.grad)
+        batches = Counted(_inputs.other_batch(self.base, 1))
+        found = self._record_taken(batches, "other batch 1", "other batch", self.grad)
         if found is not None:
             self._keep_unrecorded(_inputs.other_batch(self.base, 3), "other batch 2")
         if self.other_size is not None:
             self.record(self.other_size)
             self._keep_unrecorded(self._other_length(3), "other length 2")
-        for name, call in (("other batch", found), ("other length", self.other_size)):
+        for name, call, why in (("other batch", found, batches.none_taken),
+                                ("other length", self.other_size, self.no_other_size)):
             if call is None:
-                self.report.checks.append(Check(name, "skipped", "the model takes no other"))
+                self.report.checks.append(Check(name, "skipped", why))
         if self.slow:
             return
         call = self._record_taken(_inputs.one_sample(self.base), "other batch 3", "one sample", self.grad)

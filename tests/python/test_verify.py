@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import threading
 
@@ -312,6 +313,7 @@ def test_other_inputs() -> None:
     ([nn.Conv2d(3, 4, 14, 14)], (56, 56), 14, [(42, 28), (28, 42)]),
     ([nn.Conv2d(3, 4, 3, 2, 1), nn.MaxPool2d(2), nn.Conv2d(4, 4, 3, 2, 1)], (64, 64), 8, [(56, 48), (48, 56)]),
     ([nn.Conv2d(4, 4, 3, 2, 1), nn.Conv2d(4, 4, 3, 2, 1)], (8, 8), 4, [(12, 16), (16, 12)]),
+    ([nn.Conv2d(4, 4, 3, padding=1)], (5, 5), 1, [(7, 9), (9, 7)]),
 ])
 def test_pictures_of_other_sizes_fit_the_model(layers, size, step, others) -> None:
     """Whole steps of the model's own strides and patches, and never more than three times the pixels."""
@@ -369,6 +371,58 @@ def test_what_leaves_require_may_be_imported_too() -> None:
     from pellucid._verify import allowed_packages
     assert "pluggy" not in allowed_packages()
     assert {"pytest", "pluggy", "_pytest"} <= set(allowed_packages({"pytest"}))
+
+
+class Windows(nn.Module):
+    """Windows of 7 on patches of 4: no stride shows that sizes are multiples of 28."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch, self.linear = nn.Conv2d(3, 8, 4, 4), nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.patch(x).permute(0, 2, 3, 1)
+        b, h, w, c = x.shape
+        x = x.view(b, h // 7, 7, w // 7, 7, c).permute(0, 1, 3, 2, 4, 5).reshape(-1, 49, c)
+        return self.linear(x).reshape(b, -1, c).mean(1)
+
+
+class Flat(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.linear = nn.Conv2d(1, 4, 3, padding=1), nn.Linear(4 * 8 * 8, 10)
+
+    def forward(self, x):
+        return self.linear(self.conv(x).flatten(1))
+
+
+class OwnConvolution(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 1, 3, 3))
+
+    def forward(self, x):
+        return nn.functional.conv2d(x, self.weight, padding=1).mean((2, 3))
+
+
+@pytest.mark.parametrize("model, shape, said", [
+    (Windows(), (1, 3, 56, 56), "other lengths (1x3x28x56, 1x3x56x84)"),
+    (OwnConvolution(), (2, 1, 12, 12), "other lengths (2x1x13x14, 2x1x14x13)"),  # a picture, though a tiny one
+    (Flat(), (2, 1, 8, 8), "other lengths (the model takes none of 8 that were tried)"),  # not: it takes no other
+    (nn.Linear(4, 2), (4,), "other lengths (there is no other to try)"),
+])
+def test_sizes_that_were_tried(model, shape, said) -> None:
+    """What the model was not tried with is not said to be refused, and what it refused is not tried again."""
+    seen = collections.Counter()
+    handle = nn.modules.module.register_module_forward_pre_hook(
+        lambda module, args: seen.update([tuple(args[0].shape)]) if module is model else None)
+    try:
+        verdict = pellucid.skeleton(model.eval(), torch.randn(shape)).report.verdict
+    finally:
+        handle.remove()
+    assert said in verdict
+    refused = [size for size in seen if f"{'x'.join(map(str, size))}" not in verdict and size[0] == shape[0]]
+    assert all(seen[size] <= 2 for size in refused if size != shape), seen
 
 
 class Pixels(nn.Module):
