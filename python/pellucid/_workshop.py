@@ -86,7 +86,7 @@ class Counted:
         """What is said where the model raised on all of them: not that it takes no other."""
         if not self.count:
             return "there is no other to try"
-        return f"the model takes none of {self.count} that were tried" if self.count > 1 else "the model does not take it"
+        return f"the model takes none of {self.count} that were tried"
 
 
 class Workshop:
