@@ -87,10 +87,12 @@ static uint32_t count_runs(const element_list *all, variables running) {
     return n;
 }
 
-/* A few elements with values of their own read better one by one; so do many that are all but equal. */
+/* A few elements with values of their own read better one by one; so do those of which the first or the last alone
+ * differs from its equal neighbours, and many that are all but equal. */
 static bool reads_as_list(const element_list *all, variables running, uint32_t n_in_rows) {
     if (running.n && all->equally_long) {
         if (n_in_rows > MAX_VARIABLES && all->n_lists == 1) return true;
+        if (all->longest > 2 && count_runs(all, running) == 2) return true;
         if (all->longest > 8 && count_runs(all, running) <= MAX_RUNS) return true;
     }
     if (!running.n || !all->equally_long || (running.n == 1 && all->longest > 2)) return false;

@@ -20,6 +20,7 @@ typedef enum pel_node_note {
     PEL_NOTE_OPAQUE = 128,   /* not to be looked into: differs by definition (a class that contains itself) */
     PEL_NOTE_GIVEN = 256,    /* of the author's: what is called is an argument of his constructor */
     PEL_NOTE_KEYWORDS = 512, /* of a Dict: keyword arguments, in the order that one caller wrote them in */
+    PEL_NOTE_OUTPUT = 1024,  /* it gave an object of a dataclass that is a dict, too */
 } pel_node_note;
 
 uint32_t pel_node_notes(const pel_note_table *table, const pel_node *node);              /* a set of pel_node_note */

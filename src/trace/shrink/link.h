@@ -58,4 +58,19 @@ void pel_guard_root(pel_synth *s, pel_group *root); /* assertions at its top: wh
 /* ---- key_order.c ---- */
 void pel_refuse_key_order(pel_synth *s, pel_group *group);
 
+/* ---- results.c ---- */
+bool pel_is_none_by_default(const pel_log *log, const pel_log_class *record, pel_name field);
+
+/* ---- outputs.c ---- */
+/* What the texts do with dataclasses that are dicts, too. */
+typedef struct pel_outputs {
+    bool as_dict;     /* something may ask for keys, positions, truth */
+    pel_map named;    /* fields that a text reads -> 1 */
+    pel_map made;     /* classes -> how many calls make one; "Class.field" -> how many of them give the field */
+    pel_map by_place; /* functions and classes that are called with arguments by place -> 1 */
+} pel_outputs;
+pel_outputs *pel_find_outputs(pel_synth *s);
+bool pel_is_always_given(pel_synth *s, const pel_outputs *outputs, const pel_program_class *row, pel_name field);
+bool pel_is_field_left_out(pel_synth *s, const pel_outputs *outputs, const pel_program_class *row, pel_name field);
+
 #endif

@@ -300,13 +300,21 @@ static uint32_t part_wanted(const returning *r, const part_read *read) {
     return read->index ? UINT32_MAX : r->first; /* counted without the fields that are None */
 }
 
+/* out.last  ->  out, which is no output any more. */
+static pel_node *only_part(pel_ctx *ctx, pel_node *owner) {
+    if (owner->kind != PEL_Name) return owner;
+    owner = pel_copy(ctx, owner);
+    pel_forget_notes(owner);
+    return owner;
+}
+
 static void cut_read(const returning *r, const part_read *read) {
     pel_node *node = *read->slot;
     uint32_t part = part_wanted(r, read);
     if (r->nones >> part & 1)
         *read->slot = pel_make_none(r->s->ctx);
     else if (count(r->kept) == 1)
-        *read->slot = owner_of(node);
+        *read->slot = only_part(r->s->ctx, owner_of(node));
     else if (r->record)
         *read->slot = pel_make_name(r->s->ctx, r->record->fields.at[part], PEL_Load);
     else
@@ -363,7 +371,7 @@ static void find_nones(const pel_group *group, returning *r) {
     r->kept &= ~r->nones;
 }
 
-static bool is_none_by_default(const pel_log *log, const pel_log_class *record, pel_name field) {
+bool pel_is_none_by_default(const pel_log *log, const pel_log_class *record, pel_name field) {
     for (uint32_t i = 0; i < record->n_constants; i++) {
         if (record->constants[i].name != field) continue;
         const pel_value *value = pel_value_at(log, record->constants[i].value);
@@ -381,7 +389,7 @@ static void leave_out_nones(void *arg, pel_node **slot) {
     for (uint32_t i = 0; record && i < call->Call.keywords.n; i++) {
         pel_node *keyword = call->Call.keywords.at[i];
         bool is_said =
-            !pel_is_none(keyword->keyword.value) || !is_none_by_default(s->log, record, keyword->keyword.arg);
+            !pel_is_none(keyword->keyword.value) || !pel_is_none_by_default(s->log, record, keyword->keyword.arg);
         if (is_said) call->Call.keywords.at[n++] = keyword;
     }
     if (record) call->Call.keywords.n = n;

@@ -98,6 +98,17 @@ static pel_val *eval_yield(pel_walk *w, pel_front front, pel_node *node) {
     return val;
 }
 
+/* A model output of a library's: whether a plain dataclass does for it shows in what the texts do with it. */
+static void note_output(const pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_DICT || !value->class) continue;
+        if (pel_class_at(w->log, value->class)->kind != PEL_CLASS_DATACLASS) continue;
+        pel_note_node(w->s, val->text, PEL_NOTE_OUTPUT);
+        return;
+    }
+}
+
 /* Records are eaten in the order in which CPython evaluates. Each kind must visit its parts in that order and eat its
  * own records, or what comes next takes them for its own. Statements count in the depth, too. */
 pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node) {
@@ -131,5 +142,6 @@ pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node) {
     default: pel_lost(w, node, "%s is not supported here", pel_kinds[node->kind].name);
     }
     w->depth--;
+    if (val->text) note_output(w, front, val);
     return val;
 }

@@ -11,6 +11,7 @@
 enum {
     FEWEST_DIGITS = 14, /* of a number that nobody wrote */
     MOST_PARTS = 10,    /* of a fraction */
+    MOST_UNITS = 64,    /* of 1 / n */
 };
 static const double most_rooted = 65536; /* under a root */
 static const double most_logged = 1000000;
@@ -48,12 +49,19 @@ static pel_node *as_fraction(const numbers *n, double value) {
         if (count >= 1 && count <= decimals && count / parts == value)
             return operation(n, whole(n, count), PEL_Div, whole(n, parts));
     }
-    return NULL;
+    double of = round(1 / value);
+    return of >= 3 && of <= MOST_UNITS && 1 / of == value ? operation(n, whole(n, 1), PEL_Div, whole(n, of)) : NULL;
+}
+
+/* Of a square it is a fraction: 196**-0.5 is 1 / 14, and rather one of a row of rates than a scale. */
+static bool is_square(double value) {
+    double root = round(sqrt(value));
+    return root * root == value;
 }
 
 static pel_node *as_inverse_root(const numbers *n, double value) {
     double of = round(1 / (value * value));
-    if (of < 2 || of > most_rooted) return NULL;
+    if (of < 2 || of > most_rooted || is_square(of)) return NULL;
     pel_node *under = whole(n, of), *half = decimal(n, 0.5);
     if (pow(of, -0.5) == value) {
         pel_node *minus = pel_node_new(n->ctx, PEL_UnaryOp);

@@ -155,7 +155,8 @@ static content *contents_of(pel_synth *s, pel_id class) {
         if (value->class != class) continue;
         if (value->kind == PEL_V_TUPLE)
             for (uint32_t k = 0; k < fields->n && k < value->n; k++) note_content(log, value->items[k], &out[k]);
-        for (uint32_t i = 0; value->kind == PEL_V_OBJECT && i + 1 < value->n; i += 2) {
+        bool has_keys = value->kind == PEL_V_OBJECT || value->kind == PEL_V_DICT;
+        for (uint32_t i = 0; has_keys && i + 1 < value->n; i += 2) {
             const pel_value *key = pel_value_at(log, value->items[i]);
             if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
             for (uint32_t k = 0; k < fields->n; k++)
@@ -571,6 +572,7 @@ static pel_node *record_decorator(pel_synth *s, pel_id class) {
 /* Fills def of the classes that the texts name. */
 static void write_records(pel_synth *s) {
     keep_given(s);
+    const pel_outputs *outputs = pel_find_outputs(s);
     for (uint32_t i = 0; i < s->program->classes.n; i++) {
         pel_program_class *row = s->program->classes.at[i];
         const pel_log_class *class = pel_class_at(s->log, row->class);
@@ -580,10 +582,18 @@ static void write_records(pel_synth *s) {
         pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);
         def->ClassDef.name = row->name;
         def->lineno = class->line;
-        const content *held = contents_of(s, row->class);
-        bool required = !pel_is_mapping(s->log, row->class);
-        for (uint32_t k = 0; k < class->fields.n; k++)
-            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, row, class->fields.at[k], &held[k], &required));
+        content *held = contents_of(s, row->class);
+        bool is_mapping = pel_is_mapping(s->log, row->class);
+        bool as_dict = is_mapping && (outputs->as_dict || row->is_given), required = !as_dict;
+        for (uint32_t k = 0; k < class->fields.n; k++) {
+            pel_name name = class->fields.at[k];
+            if (is_mapping && !as_dict) {
+                if (pel_is_none_by_default(s->log, class, name) && pel_is_field_left_out(s, outputs, row, name))
+                    continue;
+                held[k].none = !pel_is_always_given(s, outputs, row, name);
+            }
+            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, row, name, &held[k], &required));
+        }
         for (uint32_t k = 0; k < row->methods.n; k++)
             pel_nodes_push(s->ctx, &def->ClassDef.body, row->methods.at[k]->def);
         if (def->ClassDef.body.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
@@ -593,7 +603,7 @@ static void write_records(pel_synth *s) {
             continue;
         }
         def->ClassDef.decorator_list = pel_nodes_one(s->ctx, record_decorator(s, row->class));
-        pel_id base = pel_is_mapping(s->log, row->class) ? mapping_base(s->log, row->class) : 0;
+        pel_id base = as_dict ? mapping_base(s->log, row->class) : 0;
         if (base) {
             write_mapping_base(s, base);
             def->ClassDef.bases =
