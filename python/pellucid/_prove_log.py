@@ -390,6 +390,7 @@ def traced(module: torch.nn.Module, inputs: _inputs.Inputs, answers: Answers, fr
     from torch._subclasses.fake_tensor import FakeTensorMode
     sizes = Sizes()
     fake = FakeTensorMode(shape_env=sizes, allow_non_fake_inputs=True)
+    fake.cache_enabled = False  # few calls are made twice with the same sizes, and each costs an entry
     log = Log({}, answers, sizes, deadline)
     given: list[torch.Tensor] = []
     shapes: list[list[Any]] = []

@@ -200,6 +200,14 @@ def test_time_is_bounded() -> None:
     assert answer.kind == "unknown" and "time was over" in answer.evidence[0]
 
 
+def test_torch_keeps_nothing_of_a_proof() -> None:
+    """Its cache of calls on fake tensors costs a third of a proof, and lives as long as the process."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    before = FakeTensorMode.cache_info()
+    assert proof(SOURCE).kind == "proved"
+    assert FakeTensorMode.cache_info() == before
+
+
 def test_it_is_in_the_header() -> None:
     import pellucid
     made = pellucid.skeleton(nn.Sequential(nn.Linear(8, 4), nn.ReLU()).eval(), torch.randn(3, 8), prove=True)
