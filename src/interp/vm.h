@@ -159,6 +159,7 @@ struct pel_frame {
     const pel_vm_insn *next;
     uint32_t sp, n_blocks, size_class;
     uint32_t loops, repeating; /* how many were running when it was entered */
+    size_t taken;              /* of memory, then */
     bool is_entry, drops_result, wants_none;
     pel_vm_handler *blocks;
     pel_val *stack;

@@ -31,6 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 STUBS = ROOT / "src" / "interp" / "lib"
 
 LENDING = set((STUBS / "symbols.txt").read_text().split())  # modules whose every attribute is a symbol
+WORKS_WITHOUT_C = ("torch", "torchvision", "torchaudio", "timm", "transformers")
 
 
 class Unknown(Exception):
@@ -262,6 +263,8 @@ class World:
     def find(self, name: str):
         """Path of the module's source, whether it is a package, and where its submodules are."""
         relative = name.replace(".", "/")
+        if self.is_compiled(name.partition(".")[0]):
+            return None
         inside = [root / relative for root in self.roots if (root / relative).is_dir()]
         for base in (STUBS, *self.roots):
             package = base / relative / "__init__.py"
@@ -271,6 +274,12 @@ class World:
             if file.is_file():
                 return file, False, []
         return (None, True, inside) if inside else None
+
+    def is_compiled(self, top: str) -> bool:
+        """Whether a package can't work without C that this world has no stub for: it is taken for absent."""
+        if top in WORKS_WITHOUT_C or self.is_stub(top):
+            return False
+        return any(any((root / top).glob("*.so")) for root in self.roots)
 
     def load(self, name: str) -> types.ModuleType:
         if name in self.modules:

@@ -228,3 +228,37 @@ model = nn.Linear(len(seen), 2)
         path.write_text(source % n)
         used.append(memory_of(os.environ.get("PELLUCID", "build/pellucid"), path))
     assert used[1] - used[0] < 35000  # the list and what it had before it grew; the pairs took 48,000 besides
+
+
+def test_a_list_that_is_too_large_loses_its_statement_alone(scan) -> None:
+    """Only the shape of such a table matters; it took the whole network with it."""
+    done, networks = scan(HEAD + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        table = torch.FloatTensor([[p / (10000 ** (2 * (i // 2) / 512)) for i in range(512)] for p in range(20000)])
+        self.places = nn.Parameter(table)
+        self.fc = nn.Linear(4, 5)
+model = Net()
+""")
+    network = networks["model"]
+    assert done.code == 3 and not network["totals"]["exact"]
+    assert network["state"] == {"places": None, "fc.weight": [5, 4], "fc.bias": [5]}
+    assert any(row["what"].startswith("MemoryError: a list of more than") and row["line"] == 7
+               for row in network["unknown"])
+
+
+def test_items_of_data_that_nobody_knows_are_not_asked_whether_they_are_lists(scan) -> None:
+    """At each depth anew, until what a file may cost was spent, and no network was left."""
+    done, networks = scan(HEAD + """import unknown_library
+class Net(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.places = nn.Parameter(torch.FloatTensor([[p / 2 for i in range(8)] for p in range(n)]))
+        self.fc = nn.Linear(4, 5)
+model = Net(unknown_library.count())
+""")
+    network = networks["model"]
+    assert done.code == 3 and not network["totals"]["exact"]
+    assert network["state"]["places"] == ["unknown_library.count()", 8]
+    assert any("taken for a number" in row["why"] for row in network["unknown"])

@@ -26,6 +26,7 @@ pel_frame *pel_new_frame(pel_vm *vm, pel_codeobj *code) {
     frame->next = code->insns;
     frame->loops = vm->loops.n;
     frame->repeating = vm->repeating.n;
+    frame->taken = vm->ctx->taken;
     frame->stack = frame->slots + fixed;
     frame->blocks = (pel_vm_handler *)(void *)(frame->stack + code->stack_size);
     return frame;

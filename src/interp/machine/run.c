@@ -588,6 +588,10 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         case PEL_I_LIST_APPEND: {
             pel_val v = POP();
             pel_list_push(vm, stack[sp - insn.b], v);
+            if (pel_takes_too_much(vm, f)) {
+                SAVE();
+                FAIL();
+            }
             break;
         }
         case PEL_I_SET_ADD: {

@@ -5,6 +5,9 @@
 #include "interp/vm.h"
 
 pel_val pel_run_format(pel_vm *vm, pel_val value, uint32_t conversion, pel_val spec);
+/* Whether a comprehension has taken so much that the rest of the program would go without: raised, as an exception that
+ * loses its statement alone. */
+bool pel_takes_too_much(pel_vm *vm, const pel_frame *f);
 bool pel_run_merge(pel_vm *vm, pel_dict *into, pel_val from, bool no_doubles);
 bool pel_run_unpack(pel_vm *vm, pel_val from, uint32_t n, pel_val *out); /* the first is written last */
 bool pel_run_unpack_ex(pel_vm *vm, pel_val from, uint32_t before, uint32_t after, pel_val *out);

@@ -12,6 +12,14 @@ pel_val pel_run_format(pel_vm *vm, pel_val value, uint32_t conversion, pel_val s
     return pel_format_val(vm, value, spec ? pel_text_of(spec) : (pel_str){ "", 0 });
 }
 
+/* A table of positions may have millions of items, of which only the shape matters to the network. */
+bool pel_takes_too_much(pel_vm *vm, const pel_frame *f) {
+    size_t taken = vm->ctx->taken - f->taken, left = vm->ctx->may_take - f->taken;
+    if (taken <= left / 2 || !pel_str_eq(pel_text_of(f->code->name), PEL_STR("<listcomp>"))) return false;
+    pel_raise(vm, vm->types.MemoryError, "a list of more than %zu MiB", taken >> 20);
+    return true;
+}
+
 bool pel_run_merge(pel_vm *vm, pel_dict *into, pel_val from, bool no_doubles) {
     if (no_doubles && pel_is_dict(from)) {
         uint32_t at = 0;

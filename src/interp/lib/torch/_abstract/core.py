@@ -699,9 +699,12 @@ def from_data(data):
         level = data
         while isinstance(level, (list, tuple, range)):
             sizes.append(len(level))
-            if not len(level):
+            if not is_symbol(sizes[-1]) and not sizes[-1]:
                 break
             level = level[0]
+            if is_symbol(level):  # asking it whether it is a list would ask so at each depth, without end
+                _pellucid.note_guess(_pellucid.symbol_text(level), 'as an item of a tensor\'s data it is taken for a number')
+                break
             if isinstance(level, (list, tuple, range)):
                 flat = [x for row in flat for x in row]
         if flat and not is_symbol(flat[0]) and (isinstance(flat[0], Tensor) or hasattr(flat[0], '_tensor')):
