@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import time
+import typing
 
 import pytest
 
@@ -48,3 +50,58 @@ def test_function_of_torch_has_a_name_that_can_be_asked_for() -> None:
     assert torch.equal(built(torch.ones(2, 3), torch.relu), torch.ones(2, 3))
     with pytest.raises(AssertionError):
         built(torch.ones(2, 3), torch.sigmoid)
+
+
+@dataclasses.dataclass
+class Box:
+    v: torch.Tensor
+    times: int = 2
+
+
+class Larger(Box):
+    pass
+
+
+class Pair(typing.NamedTuple):
+    v: torch.Tensor
+    times: int = 3
+
+
+class AsksForClass(torch.nn.Module):
+    """An object of the caller's is of the author's class, never of one that the file defines."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, given):
+        box = given["box"]
+        y = self.linear(box.v) * box.times if isinstance(box, Box) else self.linear(box[0])
+        return Box(y)
+
+
+class AsksForClasses(AsksForClass):
+    def forward(self, given):
+        box = given["box"]
+        return self.linear(box.v) * box.times if isinstance(box, (Box, Pair)) else self.linear(box[0])
+
+
+ROW = torch.randn(3, 4)
+
+
+@pytest.mark.parametrize("kind", [AsksForClass, AsksForClasses])
+@pytest.mark.parametrize("recorded", [Box(ROW), (ROW,), Pair(ROW)], ids=["box", "tuple", "pair"])
+def test_whether_callers_give_an_author_s_class(kind, recorded) -> None:
+    model = kind().eval()
+    made = pellucid.skeleton(model, ({"box": recorded},), more=[], verify=False)
+    copy, answered = made.module(), 0
+    for other in (recorded, Box(ROW, 5), Larger(ROW), (ROW,), Pair(ROW, 4)):
+        wanted = model({"box": other})
+        try:
+            found = copy({"box": other})
+        except AssertionError as error:
+            assert "not recorded" in str(error)
+            continue
+        answered += 1
+        assert torch.equal(*(value if torch.is_tensor(value) else value.v for value in (found, wanted)))
+    assert answered >= (3 if isinstance(recorded, Box) else 2)

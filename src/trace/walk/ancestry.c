@@ -49,18 +49,43 @@ bool pel_asks_kind_of_tensor(const pel_walk *w, pel_front front, const pel_call_
 
 /* ---- classes that the output has not ---- */
 
+static bool is_author_s(pel_class_kind kind) {
+    return kind == PEL_CLASS_AUTHOR || kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE;
+}
+
+/* The names of a class of the author's, or of a tuple of such; false: it is something else, or other things too. */
+static bool names_of(pel_walk *w, pel_id asked, int depth, pel_nodes *names) {
+    const pel_value *value = pel_value_at(w->log, asked);
+    if (value->kind == PEL_V_TUPLE && depth < DEEPEST) {
+        for (uint32_t i = 0; i < value->n; i++)
+            if (!names_of(w, value->items[i], depth + 1, names)) return false;
+        return value->n > 0;
+    }
+    if (value->kind != PEL_V_CLASS || !is_author_s(pel_class_at(w->log, value->class)->kind)) return false;
+    pel_nodes_push(w->ctx, names, pel_make_text(w->ctx, pel_str_of(pel_class_at(w->log, value->class)->name->text)));
+    return true;
+}
+
+static bool asks_for_names(pel_walk *w, pel_front front, const pel_call_site *c, pel_nodes *names) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    return callee->kind == PEL_V_LIBRARY && pel_str_is(callee->text, "isinstance") && c->n_args == 2 &&
+           pel_all_same(w, front, c->args[1].val->at) && names_of(w, c->args[1].val->at[0], 0, names);
+}
+
 static pel_name author_s_class(const pel_log *log, pel_id asked, int depth) {
     const pel_value *value = pel_value_at(log, asked);
     pel_name found = NULL;
     if (value->kind == PEL_V_TUPLE && depth < DEEPEST)
         for (uint32_t i = 0; i < value->n && !found; i++) found = author_s_class(log, value->items[i], depth + 1);
-    if (value->kind == PEL_V_CLASS && pel_class_at(log, value->class)->kind == PEL_CLASS_AUTHOR)
+    if (value->kind == PEL_V_CLASS && is_author_s(pel_class_at(log, value->class)->kind))
         found = pel_class_at(log, value->class)->name;
     return found;
 }
 
 void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path) {
+    pel_nodes names = { 0 };
     if (c->n_args != 2 || (!pel_str_is(path, "isinstance") && !pel_str_is(path, "issubclass"))) return;
+    if (asks_for_names(w, front, c, &names)) return;
     for (uint32_t i = 0; i < front.n; i++) {
         pel_name name = author_s_class(w->log, c->args[1].val->at[i], 0);
         if (name)
@@ -70,6 +95,29 @@ void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site
                 "the skeleton's own class `%s`",
                 name->text, name->text);
     }
+}
+
+/* any(kind.__name__ == "Box" for kind in type(given).__mro__); in (...) for several */
+void pel_ask_class_by_name(pel_walk *w, pel_front front, pel_call_site *c) {
+    pel_nodes names = { 0 };
+    if (!pel_varies(c->val->taint) || !asks_for_names(w, front, c, &names)) return;
+    pel_ctx *ctx = w->ctx;
+    pel_name kind = pel_intern_c(ctx, "kind");
+    pel_node *clause = pel_node_new(ctx, PEL_comprehension), *each = pel_node_new(ctx, PEL_GeneratorExp);
+    pel_node *type = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "type"), PEL_Load),
+                                   pel_nodes_one(ctx, c->args[0].val->text), (pel_nodes){ 0 });
+    clause->comprehension.target = pel_make_name(ctx, kind, PEL_Store);
+    clause->comprehension.iter = pel_make_attribute(ctx, type, pel_intern_c(ctx, "__mro__"), PEL_Load);
+    pel_node *name =
+        pel_make_attribute(ctx, pel_make_name(ctx, kind, PEL_Load), pel_intern_c(ctx, "__name__"), PEL_Load);
+    pel_node *all = pel_node_new(ctx, PEL_Tuple);
+    all->Tuple.elts = names;
+    each->GeneratorExp.elt =
+        names.n == 1 ? pel_make_compare(ctx, name, PEL_Eq, names.at[0]) : pel_make_compare(ctx, name, PEL_In, all);
+    each->GeneratorExp.generators = pel_nodes_one(ctx, clause);
+    c->val->text = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "any"), PEL_Load), pel_nodes_one(ctx, each),
+                                 (pel_nodes){ 0 });
+    c->val->lost = c->args[0].val->lost;
 }
 
 /* ---- modules that hold modules ---- */

@@ -56,7 +56,9 @@ void pel_note_given_away(pel_walk *w, pel_front front, const pel_call_site *c);
 /* ---- walk/ancestry.c ---- */
 /* Whether it asks of a tensor more than that it is one: a Parameter and others are as well. */
 bool pel_asks_kind_of_tensor(const pel_walk *w, pel_front front, const pel_call_site *c, pel_str path);
-/* isinstance(given, Box) that stays in the text. */
+/* isinstance(given, Box) that stays in the text: what callers give is of their own class, never of the output's. It
+ * asks for the name, as assertions about arguments do; refused where other classes are asked for, too. */
+void pel_ask_class_by_name(pel_walk *w, pel_front front, pel_call_site *c);
 void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path);
 /* layers.append(layer) */
 void pel_refuse_changed_holder(pel_walk *w, pel_front front, const pel_call_site *c);

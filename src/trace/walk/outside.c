@@ -780,4 +780,5 @@ void pel_call_outside(pel_walk *w, pel_front front, pel_call_site *c, const pel_
     pel_plain_call(w, front, c);
     note_getattr(w, front, c);
     name_instances(w, front, c);
+    pel_ask_class_by_name(w, front, c);
 }
