@@ -428,6 +428,7 @@ static void view_file_body(pel_ctx *ctx, void *arg) {
     pel_audit_loaded(ctx, &call->audit);
     pel_audit_line(&call->audit, &said);
     pel_str line = pel_buf_str(&said);
+    if (!line.len && !is_text) line = pel_format(ctx, "audit: %s\n", pel_verdict_name(call->audit.verdict));
     view_networks(ctx, &call->audit.loaded.networks, &call->options, pel_str_cut(line, 0, line.len ? line.len - 1 : 0),
                   &call->out);
     if (is_text) pel_put(&call->out, line);

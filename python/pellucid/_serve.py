@@ -36,8 +36,8 @@ HEADERS = {
 # The page asks this server alone. What shows a file has a frame without an origin, and asks nobody.
 PAGE_POLICY = ("default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
                "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-FRAME_POLICY = ("sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-                "base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
+FRAME_POLICY = ("sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
+                "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
 
 
 class Refused(Exception):

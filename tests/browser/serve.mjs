@@ -16,6 +16,13 @@ await page.getByText(file, { exact: true }).click(); // a name that would be mar
 await page.waitForSelector("#said.harmless");
 const frame = page.frameLocator("iframe");
 await frame.locator(".row").first().waitFor();
+// the frame has no origin, but the page around it reads values for it
+await frame.locator("#detail").getByRole("button", { name: "w", exact: true }).click();
+await frame.locator(".bars rect").first().waitFor();
+assert.match(await frame.locator("tr.values").innerText(), /min -1 · max 2/);
+// and asks for no other file's: what is asked is of the file that is shown
+const refused = await page.evaluate(() => fetch("values?path=../secret.txt&name=w").then(answer => answer.status));
+assert.equal(refused, 403);
 await page.getByRole("tab", { name: "tensors" }).click();
 await page.getByRole("button", { name: "w", exact: true }).click();
 await page.waitForSelector("#values svg rect");

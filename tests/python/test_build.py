@@ -32,7 +32,8 @@ def embedded(folder: pathlib.Path) -> list[str]:
                        str(ROOT / "src/interp/lib/symbols.txt")])),
               ("load/audit/effects.h", "pel_effects_tables", "data/effects/",
                sorted(set(glob.glob(str(ROOT / "data/effects/*.txt"))) - {str(ROOT / "data/effects/natives.txt")})),
-              ("show/page.h", "pel_pages", "show/", [str(ROOT / "src" / "show" / "page.html")])]
+              ("show/page.h", "pel_pages", "show/",
+               [str(ROOT / "src" / "show" / name) for name in ("page.html", "page.css", "graph.js", "page.js")])]
     made = []
     for header, table, below, files in tables:
         made.append(str(folder / f"{table}.c"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import random
 import shutil
 import subprocess
 
@@ -31,10 +32,66 @@ def chromium() -> str:
 def use(page: str, modules: int, chromium: str, folder: pathlib.Path) -> dict:
     path = folder / "page.html"
     path.write_text(page, encoding="utf-8")
-    done = subprocess.run(["node", "page.mjs", str(path), chromium, str(folder / "page.png"), str(modules)],
-                          cwd=BROWSER, capture_output=True, text=True, timeout=180)
+    done = run("page.mjs", str(path), chromium, str(folder / "page.png"), str(modules))
+    answer: dict = json.loads(done)
+    return answer
+
+
+def run(script: str, *arguments: str) -> str:
+    done = subprocess.run(["node", script, *arguments], cwd=BROWSER, capture_output=True, text=True, timeout=180,
+                          check=False)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return done.stdout
+
+
+def node(name: str, kind: str, *children: dict) -> dict:
+    return {"name": name, "class": kind, "children": list(children)}
+
+
+def flow(*pairs: str) -> list[dict]:
+    return [{"from": pair.split()[0], "to": pair.split()[1], "shape": [1, 8]} for pair in pairs]
+
+
+def test_the_graph(chromium: str, tmp_path: pathlib.Path) -> None:
+    blocks = [node(str(i), "Block", node("a", "Linear"), node("b", "ReLU"), node("add", "Add")) for i in range(4)]
+    ends = ["stem", *(f"blocks.{i}.add" for i in range(4))]
+    edges = [f"{ends[i]} blocks.{i}.{part}" for i in range(4) for part in ("a", "add")]
+    edges += [f"blocks.{i}.{a} blocks.{i}.{b}" for i in range(4) for a, b in (("a", "b"), ("b", "add"))]
+    root = node("", "Net", node("stem", "Conv2d"), node("blocks", "Sequential", *blocks), node("head", "Linear"))
+    network = {"name": "net", "tree": [root],
+               "flow": flow("input stem", *edges, f"{ends[-1]} head", "head output")}
+    page = tmp_path / "page.html"
+    page.write_text(view(json.dumps({"networks": [network]}), "html"), encoding="utf-8")
+    run("graph.mjs", str(page), chromium, str(tmp_path / "graph.png"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_on_anything(chromium: str, tmp_path: pathlib.Path, seed: int) -> None:
+    """Random trees with random flow, cycles too, everything open: no box on another, none outside of its module, and
+    what is fed is below."""
+    rng = random.Random(seed)
+    paths: list[str] = []
+
+    def grow(name: str, path: str, depth: int) -> dict:
+        paths.append(path)
+        kids = [grow(f"m{i}", f"{path}.m{i}".lstrip("."), depth + 1)
+                for i in range(rng.randint(2, 6) if depth < 3 else 0)]
+        return node(name, rng.choice(["Linear", "ReLU", "Block"]), *kids)
+
+    root = grow("", "", 0)
+    pairs = [f"{a} {b}" for a, b in (rng.sample(paths[1:], 2) for _ in range(2 * len(paths)))]
+    network = {"name": "net", "tree": [root], "flow": flow(*pairs, "input m0", "m1 output")}
+    page = tmp_path / "page.html"
+    page.write_text(view(json.dumps({"networks": [network]}), "html"), encoding="utf-8")
+    assert json.loads(run("scene.mjs", str(page), chromium, str(tmp_path / "scene.png"))) == []
+
+
+def test_without_flow_it_is_said(chromium: str, tmp_path: pathlib.Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(view(json.dumps({"networks": [{"name": "net", "tree": [node("", "Net", node("a", "A"))]}]}),
+                         "html"), encoding="utf-8")
+    said = json.loads(run("scene.mjs", str(page), chromium, str(tmp_path / "scene.png")))
+    assert len(said) == 1 and said[0].startswith("No data flow is known here"), said
 
 
 def test_a_live_model(chromium: str, tmp_path: pathlib.Path) -> None:

@@ -91,6 +91,7 @@ def test_a_folder(server: Server) -> None:
 def test_tree_audit_tensors(server: Server) -> None:
     status, page, headers = get(server, "tree", path="net.safetensors")
     assert status == 200 and page.startswith(b"<!doctype html>") and "sandbox" in headers["content-security-policy"]
+    assert b'id="audit">"audit: harmless"<' in page  # what heads the page, also where nothing was found
     assert answer(server, "audit", path="net.safetensors")["verdict"] == "harmless"
     assert answer(server, "audit", path="inner/bad.pt")["verdict"] == "dangerous"
     rows = {row["name"]: row for row in answer(server, "tensors", path="net.safetensors")}
