@@ -717,10 +717,12 @@ class Workshop:
         written as the calls of torch that they made."""
         from ._modes import known_operators, known_records, plain_train
         from ._pellucid import synthesise
+        from ._rates import known_rates
         trace = self.recorder.log_bytes()
         if self.class_facts is None:
             self.class_facts = [*plain_train(self.model, self.state.restore), *known_records(),
-                                *known_operators(), *(["numbers by name"] if _numbers_by_name else [])]
+                                *known_operators(), *known_rates(self.model),
+                                *(["numbers by name"] if _numbers_by_name else [])]
         source, root, synthesis = synthesise(trace, as_calls, self.class_facts)
         if self.several is not None:
             source = self.several.called_directly(source, root)

@@ -113,6 +113,7 @@ typedef struct pel_known {
     /* Classes, as module.qualname, whose own train() does what nn.Module's does; with "eval " in front, of which that
      * is so in eval mode; with "pytree ", records that torch's trees of values know. And operators that authors
      * registered: "operator torch.ops.namespace.name", schema, and the lines of their parts, a line of text each.
+     * "rates", a formula and its numbers, a line each: a row that attributes of one name are from (write/rates.c).
      * PEL_NUMBERS_BY_NAME: every number that the author keeps in a module is written by its name there, whatever it is.
      */
     PEL_VEC(pel_str) class_facts;
@@ -184,7 +185,9 @@ void pel_synthesise_knowing(pel_ctx *ctx, const pel_log *log, const pel_known *k
 bool pel_returns_it(const pel_node *assign, const pel_node *next);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_write_numbers(pel_ctx *ctx, pel_program *program);
-void pel_write_file(pel_ctx *ctx, pel_program *program); /* fills in program->text */
+bool pel_is_computed(pel_ctx *ctx, const pel_node *node); /* a number of so many digits that nobody wrote it */
+void pel_write_rates(pel_ctx *ctx, pel_program *program, pel_str fact); /* a row of known->class_facts */
+void pel_write_file(pel_ctx *ctx, pel_program *program);                /* fills in program->text */
 
 /* Of a method that ran and stands in the class's statement: `within` is the statement, `file` what it stands in. */
 const struct pel_author *pel_author_of_class(const pel_program *program, pel_id class);

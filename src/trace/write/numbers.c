@@ -105,11 +105,11 @@ static form *const forms[] = { as_fraction, as_inverse_root, as_root, as_logarit
 
 /* ---- where numbers stand ---- */
 
-static bool is_computed(const numbers *n, const pel_node *node) {
+bool pel_is_computed(pel_ctx *ctx, const pel_node *node) {
     if (node->kind != PEL_Constant || node->Constant.value->kind != PEL_CONST_FLOAT) return false;
     double value = node->Constant.value->real;
     if (!isfinite(value) || value <= 0) return false;
-    pel_buf text = pel_buf_in(n->ctx);
+    pel_buf text = pel_buf_in(ctx);
     pel_put_float_repr(&text, value);
     int digits = 0; /* behind the zeros that it begins with, up to the exponent */
     for (size_t i = 0; i < text.len && text.at[i] != 'e'; i++)
@@ -126,14 +126,14 @@ static pel_node *form_of(const numbers *n, const pel_node *node) {
 /* A table of numbers is written in one manner. */
 static bool is_mixed(const numbers *n, pel_nodes items) {
     for (uint32_t i = 0; i < items.n; i++)
-        if (is_computed(n, items.at[i]) && !form_of(n, items.at[i])) return true;
+        if (pel_is_computed(n->ctx, items.at[i]) && !form_of(n, items.at[i])) return true;
     return false;
 }
 
 static void write_number(void *arg, pel_node **slot) {
     const numbers *n = arg;
     pel_node *node = *slot;
-    if (is_computed(n, node)) {
+    if (pel_is_computed(n->ctx, node)) {
         pel_node *found = form_of(n, node);
         if (found) *slot = found;
         return;
@@ -147,6 +147,9 @@ static void write_number(void *arg, pel_node **slot) {
 
 void pel_write_numbers(pel_ctx *ctx, pel_program *program) {
     numbers n = { ctx, program };
+    for (uint32_t i = 0; program->known && i < program->known->class_facts.n; i++)
+        if (pel_str_starts(program->known->class_facts.at[i], PEL_STR("rates\n")))
+            pel_write_rates(ctx, program, program->known->class_facts.at[i]);
     for (uint32_t i = 0; i < program->functions.n; i++) {
         pel_program_function *function = program->functions.at[i];
         if (!function->dead && function->def) write_number(&n, &function->def);

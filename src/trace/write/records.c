@@ -572,7 +572,7 @@ static pel_node *record_decorator(pel_synth *s, pel_id class) {
 /* Fills def of the classes that the texts name. */
 static void write_records(pel_synth *s) {
     keep_given(s);
-    const pel_outputs *outputs = pel_find_outputs(s);
+    const pel_outputs *outputs = NULL;
     for (uint32_t i = 0; i < s->program->classes.n; i++) {
         pel_program_class *row = s->program->classes.at[i];
         const pel_log_class *class = pel_class_at(s->log, row->class);
@@ -584,6 +584,7 @@ static void write_records(pel_synth *s) {
         def->lineno = class->line;
         content *held = contents_of(s, row->class);
         bool is_mapping = pel_is_mapping(s->log, row->class);
+        if (is_mapping && !outputs) outputs = pel_find_outputs(s);
         bool as_dict = is_mapping && (outputs->as_dict || row->is_given), required = !as_dict;
         for (uint32_t k = 0; k < class->fields.n; k++) {
             pel_name name = class->fields.at[k];
