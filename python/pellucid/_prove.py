@@ -141,6 +141,7 @@ def reduced(trace: Trace, terms: Terms) -> tuple[list[Row], Any]:
     """Without calls that change nothing and without those whose results nobody reads; references count the rest."""
     kinds = {ref: terms.plain(kind) for ref, kind in trace.kinds.items()}
     written = {trace.memory.get(use) for row in trace.rows if row.keeps and row.name != "asked" for use in row.uses}
+    passing = _read_once(trace)
     same_as: dict[Ref, Ref] = {}
 
     def through(ref: Ref) -> Ref:
@@ -156,7 +157,8 @@ def reduced(trace: Trace, terms: Terms) -> tuple[list[Row], Any]:
         made = Ref(("call", row.number, 0))
         source = _idle(row, kinds)
         is_view = row.name.split(".")[0] in SAME_MEMORY or row.name in VIEWS
-        if source is not None and (is_view or not {trace.memory.get(source), trace.memory.get(made)} & written):
+        if source is not None and (is_view or source in passing or
+                                   not {trace.memory.get(source), trace.memory.get(made)} & written):
             same_as[made] = source
             continue
         rows.append(row)
@@ -176,6 +178,21 @@ def reduced(trace: Trace, terms: Terms) -> tuple[list[Row], Any]:
     for row in kept:
         row.args = changed(row.args, renumbered)
     return kept, _in_form(result, lambda value: changed(value, renumbered))
+
+
+def _read_once(trace: Trace) -> set[Ref]:
+    """What a call made and one other call read, with no other tensor in the same memory: a copy of it may be written
+    to, for nobody sees the difference."""
+    readers: dict[int | None, set[int]] = {}
+    refs: dict[int, set[Ref]] = {}
+    for row in trace.rows:
+        for use in row.uses:
+            readers.setdefault(trace.memory.get(use), set()).add(row.number)
+    for ref, memory in trace.memory.items():
+        refs.setdefault(memory, set()).add(ref)
+    results = {trace.memory.get(ref) for ref in _refs_of(trace.result)}
+    return {ref for ref, memory in trace.memory.items() if ref[0] == "call" and len(refs[memory]) == 1
+            and len(readers.get(memory, ())) == 1 and memory not in results}
 
 
 def _in_form(form: Any, change: Callable[[Any], Any]) -> Any:

@@ -188,6 +188,28 @@ def test_a_copy_that_is_written_through_a_view_is_no_idle_call() -> None:
     assert compared(copies, shares).kind == "wrong"
 
 
+def test_a_copy_of_what_nobody_else_reads_may_be_written() -> None:
+    """freqs.cos() * 1.0, which is written in place: without the product the cosine is, and nobody else has it."""
+    def copies(m, x):
+        y = m.a(x).detach().cos() * 1.0
+        y.view(-1).add_(1)
+        return m.a(x) + y
+
+    def shares(m, x):
+        y = m.a(x).detach().cos()
+        y.view(-1).add_(1)
+        return m.a(x) + y
+
+    def reads(m, x):
+        y = m.a(x).detach().cos()
+        z = y * 1.0
+        z.view(-1).add_(1)
+        return m.a(x) + y
+
+    assert compared(copies, shares).kind == "proved"
+    assert compared(reads, shares).kind == "wrong"
+
+
 def test_what_needs_gradients_is_compared() -> None:
     answer = compared(lambda m, x: m.a(x) + m.a(x).detach(), lambda m, x: m.a(x) + m.a(x))
     assert answer.kind == "wrong"
