@@ -87,6 +87,14 @@ static bool is_bare(const PyTypeObject *type) {
            type->tp_getattro == PyObject_GenericGetAttr;
 }
 
+/* torch's operators; what torch.library.custom_op makes of an author's function. */
+static bool is_operator(const PyTypeObject *type) {
+    static const char *const names[] = { "OpOverloadPacket", "OpOverload", "CustomOpDef" };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (strcmp(type->tp_name, names[i]) == 0) return true;
+    return false;
+}
+
 static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     const pel_torch *torch = &rec->torch;
     if (type == &PyLong_Type) return LOOK_LONG;
@@ -116,7 +124,7 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     if (strcmp(type->tp_name, "method-wrapper") == 0) return LOOK_WRAPPER;
     if (is_bare(type)) return LOOK_OBJECT;
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type == &PyModule_Type) return LOOK_NAMED;
-    if (strcmp(type->tp_name, "OpOverloadPacket") == 0 || strcmp(type->tp_name, "OpOverload") == 0) return LOOK_NAMED;
+    if (is_operator(type)) return LOOK_NAMED;
     return LOOK_OBJECT;
 }
 

@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterator
 
 import torch
 from torch import nn
+from torch.nn.utils.prune import BasePruningMethod, identity
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 from torch.overrides import TorchFunctionMode
@@ -33,7 +34,7 @@ _MISSING = object()
 def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened: frozenset[Any] = frozenset()
               ) -> tuple[tuple[tuple[str, Any, bool, bool], ...], tuple[str, ...]] | None:
     """((name, value, positional, is default), ...), and what the class then makes by itself; None if unknown.
-    The row without a name, if there is one, is what was done to the module then.
+    The rows without a name are what was done to the module then, one after the other.
 
     For a module of torch's or of a leaf class, or of an author's class that inherits from one of torch's: then of
     that base.
@@ -58,10 +59,10 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened:
         # Dropout(0.1), LeakyReLU(0.2): one number that needs no name.
         is_positional = default is inspect.Parameter.empty or (not rows and isinstance(default, float))
         rows.append((name, value, is_positional, is_default))
-    if (norm := _norm(module)) is not None:
-        rows.append(("", norm, False, False))
+    done = _done_to(module)
+    rows += [("", function, False, False) for function in done]
     made = (*built._modules, *built._parameters, *built._buffers, *_attributes(built),
-            *(_replaced(module)[1] if norm is not None else ()))
+            *(_replaced(module)[1] if done else ()))
     return tuple(rows), tuple(made)
 
 
@@ -103,6 +104,9 @@ def opened(model: nn.Module, leaves: tuple[type, ...] | None = None) -> frozense
             found.add(base)
             for method in vars(base).values():
                 _open_function(inspect.unwrap(getattr(method, "__func__", method)), found)
+    for module in modules:  # functions of torch's that run around a module, as torch.ao's observers do
+        for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values()):
+            _open_function(hook, found)
     return frozenset(found)
 
 
@@ -138,8 +142,10 @@ def _can_be_written(module: nn.Module) -> bool:
 # ---- parameters behind hooks of torch's ----
 
 
-def _norm(module: nn.Module) -> functools.partial[Any] | None:
-    """torch.nn.utils.weight_norm or spectral_norm as it was called on the module, whose parameter it replaced."""
+def _done_to(module: nn.Module) -> list[functools.partial[Any]]:
+    """torch.nn.utils.weight_norm, spectral_norm and prune as they were called on the module, whose parameters they
+    replaced. What was pruned is in the mask, which is a buffer of the state_dict, so that the mask of ones will do."""
+    found = []
     for hook in module._forward_pre_hooks.values():
         given: Arguments = {}
         if isinstance(hook, WeightNorm):
@@ -150,11 +156,13 @@ def _norm(module: nn.Module) -> functools.partial[Any] | None:
             given = {"name": hook.name, "n_power_iterations": hook.n_power_iterations, "eps": hook.eps, "dim": hook.dim}
             if hook.dim == (1 if "ConvTranspose" in type(module).__name__ else 0):
                 del given["dim"]
+        elif isinstance(hook, BasePruningMethod):
+            function, given = identity, {"name": hook._tensor_name}
         else:
             continue
         defaults = inspect.signature(function).parameters
-        return functools.partial(function, **{k: v for k, v in given.items() if v != defaults[k].default})
-    return None
+        found.append(functools.partial(function, **{k: v for k, v in given.items() if v != defaults[k].default}))
+    return found
 
 
 def _replaced(module: nn.Module) -> tuple[set[str], set[str]]:
@@ -166,6 +174,9 @@ def _replaced(module: nn.Module) -> tuple[set[str], set[str]]:
         if isinstance(hook, (WeightNorm, SpectralNorm)):
             replaced.add(hook.name)
             others |= {hook.name + end for end in ("_g", "_v", "_u", "_orig")}
+        elif isinstance(hook, BasePruningMethod):
+            replaced.add(hook._tensor_name)
+            others |= {hook._tensor_name + end for end in ("_orig", "_mask")}
     return replaced, others
 
 

@@ -27,6 +27,7 @@ OF_LAYERS = os.path.join(os.path.dirname(torch.__file__), "nn", "modules") + os.
 FROM_DATA = {torch.tensor, torch.as_tensor, torch.asarray, torch.Tensor.new_tensor}
 _known = WeakIdKeyDictionary()  # tensor on the meta device -> its values
 _twins = WeakIdKeyDictionary()  # tensor with values -> (its version, the one on the meta device)
+_computed = WeakIdKeyDictionary()  # tensor on the meta device that a call made of sizes alone -> (its version, values)
 
 
 class NoValues(RuntimeError):
@@ -48,7 +49,6 @@ def twin_of(t: torch.Tensor) -> torch.Tensor:
                 _known[made] = t.detach().clone()
         found = _twins[t] = t._version, made
     return found[1]
-
 
 def _factories() -> set[Any]:
     """Functions that make a tensor of sizes alone and take a device."""
@@ -78,12 +78,15 @@ class OnMeta(TorchFunctionMode):
             self._refuse_writes(function, args, kwargs)
             args, kwargs = pytree.tree_map(lambda v: twin_of(v) if isinstance(v, torch.Tensor) and not v.is_meta else v,
                                            (args, kwargs))
+        if tensors and "empty" not in getattr(function, "__name__", "") and all(_has_answer(t) for t in tensors):
+            return _with_answers(function, args, kwargs)
         return function(*args, **kwargs)
 
     def _made(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         device = kwargs.get("device")
         if device is not None and torch.device(device).type == "meta":
-            return function(*args, **kwargs)
+            is_known = not self.building and "empty" not in function.__name__
+            return (_with_answers if is_known else _called)(function, args, kwargs)
         if self.building and sys._getframe(2).f_code.co_filename.startswith(OF_LAYERS):
             return function(*args, **{**kwargs, "device": "meta"})
         try:
@@ -116,6 +119,58 @@ class OnMeta(TorchFunctionMode):
         target = kwargs.get("out", args[0] if args else None)
         if is_write and isinstance(target, torch.Tensor) and not target.is_meta:
             raise NoValues(f"{name} writes what is not computed on the meta device into a tensor that has values")
+
+
+
+
+def _answer_of(t: torch.Tensor) -> torch.Tensor | None:
+    """The elements of what is made of sizes alone: of a constant, or of what calls made of constants."""
+    found = _computed.get(t)
+    return found[1] if found is not None and found[0] == t._version else values_of(t)
+
+
+def _has_answer(t: torch.Tensor) -> bool:
+    return t.is_meta and _answer_of(t) is not None
+
+
+def _called(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
+
+
+def _with_elements(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        found = _answer_of(value)
+        return value if found is None else found.clone()
+    return torch.device("cpu") if value == "meta" or value == torch.device("meta") else value
+
+
+def _with_answers(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call on the meta device, where each of its tensors is made of sizes alone: torch.arange(n, device=x.device).
+    What it gives is remembered with its elements. Where only these can tell what it gives, they do: positions may be
+    asked whether they begin anew. A draw of random numbers is none of sizes alone."""
+    def elements() -> Any:
+        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+            given, named = pytree.tree_map(_with_elements, (args, kwargs))
+            before = torch.random.get_rng_state()
+            found = function(*given, **named)
+            if not torch.equal(before, torch.random.get_rng_state()):
+                torch.random.set_rng_state(before)
+                raise NoValues("random numbers")
+            return found
+
+    try:
+        result = function(*args, **kwargs)
+    except (RuntimeError, NotImplementedError):
+        return elements()
+    made = [t for t in pytree.tree_leaves(result) if isinstance(t, torch.Tensor) and t.is_meta]
+    if made and not any(t is given for t in made for given in pytree.tree_leaves((args, kwargs))) and all(
+            t.numel() <= SMALL for t in made):
+        with contextlib.suppress(Exception):
+            found = [t for t in pytree.tree_leaves(elements()) if isinstance(t, torch.Tensor)]
+            for t, values in zip(made, found, strict=True):
+                if not values.is_meta and (t.shape, t.dtype) == (values.shape, values.dtype):
+                    _computed[t] = t._version, values.detach()
+    return result
 
 
 def _index(index: Any) -> Any:

@@ -41,9 +41,11 @@ def readable(model: Any, inputs: Inputs, device: str | None = None) -> torch.nn.
         from ._meta import hollowed
         model = hollowed(model)
     elif any(t.is_meta for t in (*parameters_of(model), *buffers_of(model), *_inputs.tensors(inputs))):
+        _refuse_brought_weights(model)
         raise SkeletonError("tensors on the meta device have no values to compare; device=\"meta\" (--device meta) "
                             "compares the calls of ATen alone")
     _refuse_other_processes(model)
+    _refuse_exported(model)
     refuse_subclasses([*named_parameters_of(model), *named_buffers_of(model),
                         *(("an input", t) for t in _inputs.tensors(inputs))])
     return model
@@ -88,6 +90,31 @@ def _refuse_other_processes(model: torch.nn.Module) -> None:
         kind = type(part)
         raise SkeletonError(f"{name or 'the model'} is a {kind.__module__}.{kind.__qualname__}, which works with other "
                             f"processes ({held}); {advice(part)}")
+
+
+def _refuse_brought_weights(model: torch.nn.Module) -> None:
+    """Weights that are on the meta device until the module runs: something around it brings them then."""
+    from ._check import named_modules_of
+    for name, part in named_modules_of(model):
+        around = "forward" in vars(part) or part._forward_pre_hooks
+        if around and any(t.is_meta for t in part.parameters(recurse=False)):
+            raise SkeletonError(f"the weights of {name or 'the model'} are on the meta device, and what is put around "
+                                "its forward brings them when it runs (offloading); make the skeleton of the model "
+                                "as it is before, or take that off (accelerate: remove_hook_from_module(model, "
+                                "recurse=True)) and load the weights")
+
+
+def _refuse_exported(model: torch.nn.Module) -> None:
+    """What torch.export makes of a model: it takes its arguments apart by trees that no text has."""
+    from torch.fx import GraphModule
+    from torch.fx.graph import _PyTreeCodeGen
+
+    from ._check import named_modules_of
+    for name, part in named_modules_of(model):
+        if isinstance(part, GraphModule) and isinstance(part.graph._codegen, _PyTreeCodeGen):
+            raise SkeletonError(f"{name or 'the model'} is what torch.export made of a model; make the skeleton of "
+                                "that one, or of the file: torch.export.save(exported, \"model.pt2\"), then `pellucid "
+                                "skeleton model.pt2 -o model.py`")
 
 
 def refuse_functions(inputs: Inputs) -> None:

@@ -52,6 +52,13 @@ class Operator(nn.Module):
         return torch.ops.pellucid_test.by_segment(self.linear(x), ends)
 
 
+class Called(Operator):
+    """The same as what its decorator made, as torch's tutorial calls it."""
+
+    def forward(self, x, ends):
+        return by_segment(self.linear(x), ends)
+
+
 class Asks(Operator):
     """No tracer can follow what callers run."""
 
@@ -114,7 +121,7 @@ def exported(module):
     return torch.export.export(module.eval(), given(), strict=False).module()
 
 
-@pytest.mark.parametrize("kind", [Operator, Asks, AsksAndComputes])
+@pytest.mark.parametrize("kind", [Operator, Called, Asks, AsksAndComputes])
 def test_export(kind):
     model = kind().eval()
     made = pellucid.skeleton(model, given())

@@ -158,6 +158,43 @@ def test_what_asks_data_is_refused_with_its_line():
         pellucid.skeleton(Asks(), torch.ones(2, 4), device="meta")
 
 
+class Positions(nn.Module):
+    """Asks what is made of sizes alone, on the device that its input is on; writes into what is made so."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        at = torch.arange(x.shape[0], device=x.device)
+        steps = torch.diff(at, prepend=at[:1] - 1)
+        x = self.layer(x)
+        if (steps == 1).all():
+            x = x * steps[:, None]
+        out = torch.zeros(x.shape, device=x.device)
+        out[:1] = x[:1]
+        return out + x
+
+
+def test_what_is_made_of_sizes_can_be_asked():
+    made = pellucid.skeleton(Positions().eval(), torch.ones(3, 4), device="meta")
+    assert "the same ATen calls" in made.source and made.report.good
+    namespace: dict = {}
+    exec(compile(made.source, "positions.py", "exec"), namespace)
+    module, other, x = Positions().eval(), namespace[made.root](), torch.randn(5, 4)
+    other.load_state_dict(module.state_dict())
+    assert torch.equal(other(x), module(x))
+
+
+@pytest.mark.parametrize("change", ["at = at + (x.sum() > 0)", "at[:1] = x[:1, 0]", "at = torch.empty_like(at)",
+                                    "at = torch.rand(3, device=x.device)"])
+def test_what_is_not_of_sizes_alone_has_no_answer(change):
+    space = {"torch": torch}
+    exec(f"def ask(x):\n    at = torch.arange(3.0, device=x.device)\n    {change}\n    return at.tolist()", space)
+    with OnMeta(), pytest.raises((RuntimeError, NotImplementedError)):
+        space["ask"](torch.empty(3, 3, device="meta"))
+
+
 def test_constants_are_not_written_over():
     class Writes(nn.Module):
         def __init__(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from typing import Any, Callable
@@ -114,6 +115,75 @@ class Around(nn.Module):
 @pytest.mark.parametrize("wrap", [nn.DataParallel, lambda m: torch.compile(m, backend="eager")])
 def test_wrappers_inside_keep_their_keys(wrap: Callable[[Any], Any]) -> None:
     assert pellucid.skeleton(Around(wrap), X, progress=False).report.complete
+
+
+class AroundForward:
+    """As accelerate does: the old forward under another name, and a function of the module as the new one."""
+
+    def pre_forward(self, module, *args, **kwargs):
+        return args, kwargs
+
+    def post_forward(self, module, output):
+        return output * 2
+
+
+def with_hook(module: nn.Module) -> nn.Module:
+    module._old_forward, module._hook = module.forward, AroundForward()
+
+    def new_forward(module, *args, **kwargs):
+        args, kwargs = module._hook.pre_forward(module, *args, **kwargs)
+        return module._hook.post_forward(module, module._old_forward(*args, **kwargs))
+
+    module.forward = functools.update_wrapper(functools.partial(new_forward, module), module._old_forward)
+    return module
+
+
+class Halves(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = with_hook(nn.Linear(16, 4)), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.other(self.one(x))
+
+
+def test_forwards_that_were_replaced() -> None:
+    """Of a module of torch's, and of the author's own around it."""
+    made = pellucid.skeleton(with_hook(Halves()), X, progress=False)
+    assert made.report.complete and "super().forward(" in made.source
+
+
+def test_pruned_layers_keep_their_masks() -> None:
+    from torch.nn.utils import prune
+    model = net()
+    prune.l1_unstructured(model[0], "weight", 0.3)
+    prune.random_unstructured(model[0], "bias", 0.3)
+    prune.ln_structured(model[2], "weight", 0.5, n=2, dim=0)
+    prune.l1_unstructured(model[2], "weight", 0.2)
+    made = pellucid.skeleton(model, X, progress=False)
+    assert made.report.complete and made.source.count("prune.identity(") == 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_observers_of_quantisation_aware_training() -> None:
+    """Hooks of torch's own that are functions; their operator computes outside of Python's sight."""
+    model = nn.Sequential(torch.ao.quantization.QuantStub(), nn.Linear(16, 4), torch.ao.quantization.DeQuantStub())
+    model.qconfig = torch.ao.quantization.get_default_qat_qconfig("fbgemm")
+    model = torch.ao.quantization.prepare_qat(model.train())
+    model(X)
+    made = pellucid.skeleton(model.eval(), X, progress=False)
+    assert made.report.good and made.source.count("self.activation_post_process(") == 2
+
+
+def test_weights_that_are_brought_are_refused_in_words() -> None:
+    with pytest.raises(pellucid.SkeletonError, match=r"the weights of one are on the meta device, .*offloading"):
+        pellucid.skeleton(with_hook(Halves()).to("meta"), X, progress=False)
+
+
+def test_what_torch_exported_is_refused_in_words() -> None:
+    exported = torch.export.export(net(), (X,)).module()
+    with pytest.raises(pellucid.SkeletonError, match="what torch.export made .*pellucid skeleton model.pt2"):
+        pellucid.skeleton(exported, X, progress=False)
 
 
 class Doubled(torch.autograd.Function):

@@ -332,11 +332,11 @@ static pel_node *call_partial(pel_builder *b, const pel_value *partial, pel_node
     return call;
 }
 
-/* weight_norm(module, dim=1): a function of torch's that replaced a parameter of the module by others. */
+/* weight_norm(module, dim=1): functions of torch's that replaced parameters of the module by others. */
 static pel_node *normed(pel_builder *b, pel_node *made, const pel_log_module *row) {
     for (uint32_t i = 0; i < row->n_arguments; i++) {
         const pel_value *partial = pel_value_at(b->log, row->arguments[i].value);
-        if (!row->arguments[i].name->len && partial->kind == PEL_V_PARTIAL) return call_partial(b, partial, made, row);
+        if (!row->arguments[i].name->len && partial->kind == PEL_V_PARTIAL) made = call_partial(b, partial, made, row);
     }
     return made;
 }

@@ -2,61 +2,6 @@
  * stand; what is known of them says whether they may go, and whether data decide their result. */
 #include "trace/walk/call.h"
 
-/* ---- calls of which only a value is left ---- */
-
-/* Functions that tell people or statistics of a call, and change nothing. */
-static bool is_telling(pel_str path) {
-    return pel_str_starts(path, PEL_STR("warnings.")) || pel_str_starts(path, PEL_STR("torch._C._log_api_usage"));
-}
-
-static bool is_logging(pel_walk *w, const pel_call_site *c, pel_front front) {
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *callee = pel_value_at(w->log, c->callee[i]);
-        if (callee->kind == PEL_V_LIBRARY && is_telling(callee->text)) continue;
-        const pel_value *base = c->base ? pel_value_at(w->log, c->base->at[i]) : NULL;
-        pel_id class = base && base->kind == PEL_V_OBJECT ? base->class : 0;
-        if (!class) return false;
-        const pel_log_class *row = pel_class_at(w->log, class);
-        if (!pel_str_starts(row->path, PEL_STR("logging.")) && !pel_str_is(row->module, "logging")) return false;
-    }
-    return front.n > 0;
-}
-
-/* typing.cast(type, value) is the value. */
-static bool is_cast(const pel_walk *w, const pel_call_site *c) {
-    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
-    return callee->kind == PEL_V_LIBRARY && pel_str_is(callee->text, "typing.cast") && c->n_args == 2 &&
-           !c->args[0].star && !c->args[1].star && !c->args[1].stars;
-}
-
-static bool is_identity_module(pel_walk *w, const pel_call_site *c, pel_front front) {
-    if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect)
-        return false;
-    if (pel_varies(c->func->taint) || pel_is_chosen(w, c->node->Call.func, c->callee[0]))
-        return false; /* another may come */
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *callee = pel_value_at(w->log, c->callee[i]);
-        if (callee->kind != PEL_V_MODULE || pel_module_at(w->log, callee->module)->has_hooks) return false;
-        const pel_log_class *class = pel_class_at(w->log, pel_module_at(w->log, callee->module)->class);
-        if (!pel_str_is(class->path, "torch.nn.Identity")) return false;
-    }
-    return true;
-}
-
-pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c) {
-    pel_refuse_callee(w, c, front);
-    if (is_logging(w, c, front)) {
-        c->val->text = pel_make_none(w->ctx);
-        c->val->taint = pel_constant(PEL_WHY_LITERAL);
-        pel_forget_kids(w, &c->kids);
-        return c->val;
-    }
-    if (is_cast(w, c)) return c->args[1].val;
-    if (!is_identity_module(w, c, front)) return NULL;
-    memcpy(c->args[0].val->at, c->val->at, front.n * sizeof *c->val->at);
-    return c->args[0].val;
-}
-
 /* ---- the text ---- */
 
 static bool all_constants(const pel_parts *parts) {
@@ -688,9 +633,12 @@ static bool asks_property(pel_walk *w, pel_front front, pel_call_site *c) {
 
 /* ---- callees that the output has under another name ---- */
 
-/* A bound method of torch's in a cell, of the caller's own module: old = self.forward is super().forward. */
+/* A bound method of torch's in a cell or under another name, of the caller's own module: old = self.forward and
+ * self.old = self.forward are super().forward. */
 static void name_super(pel_walk *w, pel_front front, pel_call_site *c) {
-    const pel_node *self = c->func->lost && c->node->Call.func->kind == PEL_Name ? pel_bound_to(w, front, c) : NULL;
+    const pel_node *func = c->node->Call.func;
+    bool is_renamed = func->kind == PEL_Attribute && !pel_name_is(func->Attribute.attr, "forward");
+    const pel_node *self = is_renamed || (c->func->lost && func->kind == PEL_Name) ? pel_bound_to(w, front, c) : NULL;
     if (!self || self->kind != PEL_Name) return;
     const pel_value *method = pel_value_at(w->log, pel_value_at(w->log, c->callee[0])->items[1]);
     if (method->kind != PEL_V_LIBRARY || !pel_str_ends(method->text, PEL_STR(".forward"))) return;

@@ -2,13 +2,19 @@
  */
 #include "trace/walk/stmt.h"
 
-static bool is_context_of(pel_walk *w, pel_front front, const pel_val *val, const char *class) {
+static bool is_context_of(const pel_walk *w, pel_front front, const pel_val *val, const char *class) {
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, val->at[i]);
         if (value->kind != PEL_V_OBJECT || !value->class) return false;
         if (!pel_str_is(pel_class_at(w->log, value->class)->path, class)) return false;
     }
     return front.n > 0;
+}
+
+/* Contexts that do nothing to what is written: warnings are in no text. */
+static bool is_idle_context(const pel_walk *w, pel_front front, const pel_val *val) {
+    return is_context_of(w, front, val, "contextlib.nullcontext") ||
+           is_context_of(w, front, val, "warnings.catch_warnings");
 }
 
 static void find_answer(void *arg, pel_node **slot) {
@@ -80,7 +86,7 @@ static pel_nodes walk_items(pel_walk *w, pel_front front, const pel_node *node, 
                       &made->withitem.optional_vars);
         bool is_open = !item->withitem.optional_vars && is_context_of(w, front, context, "contextlib.suppress");
         *suppresses |= is_open;
-        if (!is_open && (item->withitem.optional_vars || !is_context_of(w, front, context, "contextlib.nullcontext")))
+        if (!is_open && (item->withitem.optional_vars || !is_idle_context(w, front, context)))
             pel_nodes_push(w->ctx, &items, made);
     }
     return items;

@@ -19,6 +19,7 @@ static const struct {
     { "torch.nn.functional.", "F", "torch.nn.functional" },
     { "torch.nn.attention.flex_attention.", "torch.nn.attention.flex_attention", "torch.nn.attention.flex_attention" },
     { "torch.nn.attention.", "torch.nn.attention", "torch.nn.attention" },
+    { "torch.nn.utils.prune.", "torch.nn.utils.prune", "torch.nn.utils.prune" },
     { "torch.nn.", "nn", "torch.nn" },
     { "torch.utils.checkpoint.", "torch.utils.checkpoint", "torch.utils.checkpoint" },
     { "torch.", "torch", "torch" },
