@@ -840,7 +840,7 @@ def is_reviewed(found: Any, natives: dict[Any, str]) -> bool:
 
 def needed_fields(row: str) -> frozenset[str]:
     """What the list of reviewed code says that a state must be like."""
-    return frozenset(word for word in row.split() if word[0] in ":!" and len(word) > 1)
+    return frozenset(word for word in row.split() if word[0] in ":!#" and len(word) > 1)
 
 
 def native_new(kind: type, natives: dict[Any, str]) -> str:

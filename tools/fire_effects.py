@@ -11,6 +11,7 @@ import argparse
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -96,7 +97,7 @@ def rows_of(library: str) -> list[tuple[str, str, str]]:
     rows = []
     for line in (FOLDER / f"{library}.txt").read_text().splitlines()[1:]:
         module, uses, _, *names = line.split(" ")
-        letters = uses.split(":")[0].split("!")[0]
+        letters = re.split("[:!#]", uses)[0]
         rows += [(module, name, letters) for name in names if set(letters.lower()) & set("nce")]
     return rows
 

@@ -23,7 +23,8 @@ A row is "module uses hash name name ...", sorted. The uses:
     v  a value: all uses are pure if all that it gets is plain, or a value; and then so is it
 A capital letter: only if all classes of the file have q. After them, for s: ":KEY" if what the state has under that
 key must be plain, "::KEY" if all that is in it must be, "!KEY" if it must not be there; a number is an item of a
-tuple. The hash is that of all functions that were looked at."""
+tuple. "#N": the state is a tuple of at least N items, for native code takes them without counting. The hash is that
+of all functions that were looked at."""
 
 from __future__ import annotations
 
@@ -35,6 +36,7 @@ import io
 import os
 import pathlib
 import pkgutil
+import re
 import sys
 import types
 import warnings
@@ -147,8 +149,10 @@ class Judge:
 
     def uses(self, thing: Any, name: str) -> str:
         self.reasons, self.bodies, self.fields = {}, set(), ""
-        if "=value" in self.natives.get(name, "").split():
-            return "tv" if isinstance(thing, type) else "v"
+        words = self.natives.get(name, "").split()
+        if "=value" in words:
+            fields = "".join(sorted(word for word in words[1:] if word[0] in ":!#"))
+            return ("tv" if isinstance(thing, type) else "v") + fields
         if isinstance(thing, type):
             return self.uses_of_class(thing)
         if isinstance(thing, types.FunctionType):
@@ -222,7 +226,7 @@ def rows_of(judge: Judge, module: types.ModuleType) -> list[str]:
     bodies: dict[str, set[str]] = {}
     for name, thing in names_of(module):
         uses = judge.uses(thing, f"{module.__name__}.{name}")
-        if not set(uses.split(":")[0].split("!")[0].lower()) & set("nscve"):
+        if not set(re.split("[:!#]", uses)[0].lower()) & set("nscve"):
             continue
         groups.setdefault(uses, []).append(name)
         bodies.setdefault(uses, set()).update(judge.bodies)

@@ -326,10 +326,16 @@ static void remember(machine *m, uint64_t index) {
     pel_map_set(m->ctx, &m->memo, index, PEL_KEY(top(m)));
 }
 
+/* What is at another place, too: a state that it gets from here on changes it there. */
+static void push_again(machine *m, pel_pickled *object) {
+    if (object->kind == PEL_P_CALL || object->kind == PEL_P_NEW) object->is_used = true;
+    push(m, object);
+}
+
 static void recall(machine *m, uint64_t index) {
     uint64_t object;
     if (!pel_map_get(&m->memo, index, &object)) fail(m, "the memo has nothing at that index");
-    push(m, (pel_pickled *)(uintptr_t)object);
+    push_again(m, (pel_pickled *)(uintptr_t)object);
 }
 
 static uint64_t line_number(machine *m) {
@@ -403,6 +409,9 @@ static void push_instance(machine *m, pel_pickled *callable, pel_pickled *args) 
 static void build(machine *m) {
     pel_pickled *state = pop(m), *object = top(m);
     if (object->kind < PEL_P_TUPLE) return;
+    if (object->is_used) object->is_changed = true;
+    for (uint32_t i = 0; state->kind == PEL_P_TUPLE && i < state->items.n; i++)
+        if (state->items.at[i]->kind == PEL_P_LIST) state->items.at[i]->is_used = true;
     if (!object->states) {
         object->states = pel_new(m->ctx, pel_pickled_states);
         pel_push(m->ctx, &m->result->builds, object);
@@ -434,7 +443,7 @@ static void step(machine *m, unsigned char op) {
             pop_to_mark(m, &n);
         break;
     case '1': pop_to_mark(m, &n); break;
-    case '2': push(m, top(m)); break; /* DUP */
+    case '2': push_again(m, top(m)); break; /* DUP */
 
     case 'N': push(m, constant(m, &m->none, PEL_P_NONE, 0)); break;
     case 0x88: push_bool(m, true); break;
@@ -562,6 +571,11 @@ static bool element_size(const pel_pickled *dtype, uint64_t *size, bool *is_obje
     }
     if (kind == 'U') *size *= 4;
     const pel_pickled *state = dtype->states && dtype->states->list.n ? dtype->states->list.at[0] : NULL;
+    if (state && strchr("SUV", kind)) { /* numpy believes the size in the state, whatever the code says */
+        const pel_pickled *n = state->kind == PEL_P_TUPLE && state->items.n > 5 ? state->items.at[5] : NULL;
+        if (dtype->states->list.n > 1 || !n || n->kind != PEL_P_INT || n->is_big || n->integer < 0) return false;
+        *size = (uint64_t)n->integer;
+    }
     bool has_fields = state && state->kind == PEL_P_TUPLE && state->items.n > 4 &&
                       state->items.at[4]->kind != PEL_P_NONE; /* one of them may be an object */
     *is_object = kind == 'O';

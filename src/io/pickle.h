@@ -49,9 +49,9 @@ struct pel_pickled {
     uint8_t kind; /* enum pel_pickle_kind */
     bool is_big;  /* INT beyond 64 bits: text holds its little-endian bytes, or its digits if is_text */
     bool is_text;
-    bool is_used;    /* LIST, BYTES: an argument of a call */
+    bool is_used;    /* LIST, BYTES: an argument of a call, in a state; CALL, NEW: taken from the memo */
     bool is_known;   /* CALL: what it unpickles is plain; the audit sets it */
-    bool is_changed; /* of these: not what it was when it was used, or not what items and text say */
+    bool is_changed; /* of these: not what it was when it was used, or not what items, text and states say */
     uint64_t at;     /* offset of the opcode that made it; 0 for values without a place of their own */
     union {
         int64_t integer; /* BOOL, INT */

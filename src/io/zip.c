@@ -26,7 +26,8 @@ bool pel_is_zip(pel_str bytes) { return bytes.len >= END_SIZE && pel_le32(bytes.
 
 typedef struct directory {
     uint64_t count, size, offset;
-    uint64_t end; /* where the end record begins */
+    uint64_t end;  /* where the end record begins */
+    uint64_t ends; /* where the directory should end: at this record, or at the one of 64 bits before it */
     bool has_second, ends_exactly;
     uint64_t second; /* another end record before that */
 } directory;
@@ -112,27 +113,55 @@ _Noreturn static void fail_directory(pel_ctx *ctx, const pel_zip *zip, const dir
     pel_throw(ctx, PEL_E_FORMAT, at, "%s", what);
 }
 
+/* Readers take the record of 64 bits wherever there is one, torch's and Python's among them, even if the other record
+ * needs none. Torch's believes where its locator says it is, Python's looks right before the locator. So all of these
+ * must agree. */
+static void read_end64(pel_ctx *ctx, const pel_input *input, directory *d, pel_findings *findings) {
+    bool is_needed = d->count == 0xFFFF || d->size == 0xFFFFFFFFu || d->offset == 0xFFFFFFFFu;
+    uint64_t locator = d->end - LOCATOR64_SIZE;
+    if (d->end < LOCATOR64_SIZE || !has_signature(ctx, input, locator, LOCATOR64_SIGNATURE)) {
+        if (is_needed) pel_throw(ctx, PEL_E_FORMAT, d->end, "the zip64 locator is missing");
+        return;
+    }
+    uint64_t at = pel_le64(pel_input_view(ctx, input, locator + 8, 8).ptr);
+    if (!pel_input_has(input, at, END64_SIZE) || !has_signature(ctx, input, at, END64_SIGNATURE))
+        pel_throw(ctx, PEL_E_FORMAT, at, "the zip64 end record is not where the locator says");
+    const char *end64 = pel_input_view(ctx, input, at, END64_SIZE).ptr;
+    directory wide = *d;
+    wide.count = pel_le64(end64 + 32);
+    wide.size = pel_le64(end64 + 40);
+    wide.offset = pel_le64(end64 + 48);
+    bool is_same = (d->count == 0xFFFF || d->count == wide.count) && (d->size == 0xFFFFFFFFu || d->size == wide.size) &&
+                   (d->offset == 0xFFFFFFFFu || d->offset == wide.offset);
+    if (!is_same || at + END64_SIZE != locator)
+        pel_find(ctx, findings, PEL_DANGER, "several-directories", (pel_str){ "", 0 }, at,
+                 PEL_STR("the two end records of the archive do not belong together: readers may choose another"));
+    *d = wide;
+    d->ends = at;
+}
+
+/* Python's reader takes the directory to be right before the end record, others believe the offset. */
+static void check_place(pel_ctx *ctx, const pel_input *input, const directory *d, pel_findings *findings) {
+    if (d->offset + d->size == d->ends) return;
+    bool is_other = d->size <= d->ends && has_signature(ctx, input, d->ends - d->size, ENTRY_SIGNATURE);
+    pel_find(ctx, findings, is_other ? PEL_DANGER : PEL_SUSPECT, is_other ? "several-directories" : "gap",
+             (pel_str){ "", 0 }, d->offset + d->size,
+             is_other ? PEL_STR("a directory where the end record says, and another right before it")
+                      : PEL_STR("bytes between the directory and its end record belong to nothing"));
+}
+
 static directory read_end(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
     directory d = { 0 };
     if (input->size < END_SIZE || !find_end(ctx, input, &d, findings))
         pel_throw(ctx, PEL_E_FORMAT, input->size, "truncated: the archive has no end of central directory");
     const char *end = pel_input_view(ctx, input, d.end, END_SIZE).ptr;
+    d.ends = d.end;
     d.count = pel_le16(end + 10);
     d.size = pel_le32(end + 12);
     d.offset = pel_le32(end + 16);
     if (pel_le16(end + 4) || pel_le16(end + 6))
         pel_throw(ctx, PEL_E_UNSUPPORTED, d.end, "an archive of several volumes");
-    if (d.count == 0xFFFF || d.size == 0xFFFFFFFFu || d.offset == 0xFFFFFFFFu) {
-        if (d.end < LOCATOR64_SIZE || !has_signature(ctx, input, d.end - LOCATOR64_SIZE, LOCATOR64_SIGNATURE))
-            pel_throw(ctx, PEL_E_FORMAT, d.end, "the zip64 locator is missing");
-        uint64_t at = pel_le64(pel_input_view(ctx, input, d.end - LOCATOR64_SIZE + 8, 8).ptr);
-        if (!pel_input_has(input, at, END64_SIZE) || !has_signature(ctx, input, at, END64_SIGNATURE))
-            pel_throw(ctx, PEL_E_FORMAT, at, "the zip64 end record is not where the locator says");
-        const char *end64 = pel_input_view(ctx, input, at, END64_SIZE).ptr;
-        d.count = pel_le64(end64 + 32);
-        d.size = pel_le64(end64 + 40);
-        d.offset = pel_le64(end64 + 48);
-    }
+    read_end64(ctx, input, &d, findings);
     if (d.count > MAX_MEMBERS) pel_throw(ctx, PEL_E_TOO_BIG, d.end, "more than %u members", MAX_MEMBERS);
     return d;
 }
@@ -339,6 +368,7 @@ pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findin
     directory d = read_end(ctx, input, findings);
     if (!pel_input_has(input, d.offset, d.size) || d.offset + d.size > d.end)
         fail_directory(ctx, zip, &d, findings, d.end, "the central directory lies outside of the file");
+    check_place(ctx, input, &d, findings);
     pel_str bytes = pel_input_view(ctx, input, d.offset, d.size);
     uint64_t at = d.offset, limit = d.offset + d.size;
     for (uint64_t i = 0; i < d.count; i++) {

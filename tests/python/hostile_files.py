@@ -24,6 +24,7 @@ from typing import Any, Callable
 
 import hostile_detours
 import hostile_more
+import hostile_native
 from hostile_parts import (
     RUN,
     SYSTEM,
@@ -1069,6 +1070,8 @@ assert not HOSTILE.keys() & hostile_more.MORE.keys()
 HOSTILE |= hostile_more.MORE
 assert not HOSTILE.keys() & hostile_detours.DETOURS.keys()
 HOSTILE |= hostile_detours.DETOURS
+assert not HOSTILE.keys() & hostile_native.NATIVE.keys()
+HOSTILE |= hostile_native.NATIVE
 EXPECT |= hostile_more.EXPECT | hostile_detours.EXPECT
 
 

@@ -437,12 +437,30 @@ static pel_judged judge_plain(const pel_pickled_global *name, const pel_pickled 
     return NOTE;
 }
 
+/* numpy's arrays take a shape, a type, and then memory to live in: given bytes and a type of objects, numpy takes the
+ * bytes for pointers. Files make arrays by _reconstruct, which has no such argument. */
+static bool takes_memory(const pel_pickled_global *name) {
+    static const char *const arrays[] = { "ndarray", "recarray", "chararray" };
+    if (!pel_str_starts(name->module, PEL_STR("numpy"))) return false;
+    for (size_t i = 0; i < PEL_COUNT(arrays); i++)
+        if (pel_str_is(name->name, arrays[i])) return true;
+    return false;
+}
+
+static bool gives_memory(const pel_pickled_global *name, const pel_pickled *args, const pel_pickled *kwargs) {
+    return takes_memory(name) && (args->kind != PEL_P_TUPLE || args->items.n > 2 || kwargs);
+}
+
+static const pel_judged memory_given = { PEL_SUSPECT, "calls-given",
+                                         "an array is made in the memory of what it is given", false };
+
 static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script);
 static bool is_usual_state(const pel_pickled *state, const pel_effects *effects);
 
 /* Of a name with arguments, whatever the file does with the arguments else. */
 static pel_judged judge_with(const pel_pickled *callable, const pel_pickled *args, const pel_pickled *kwargs,
                              pel_use use, bool is_script) {
+    if (gives_memory(callable->global, args, kwargs)) return memory_given;
     if (is_plain_global(callable->global) || is_value_name(callable))
         return judge_plain(callable->global, args, kwargs);
     pel_judged judged = judge_named(callable, use, is_script);
@@ -523,7 +541,8 @@ static pel_judged judge_model(const pel_pickled *call, model kind) {
     case MAKES_FIRST: return judge_first(call);
     case RECONSTRUCTS: return judge_reconstruct(call);
     case MAKES_WITH:
-        if (may_make(first, PEL_USE_NEW) && !is_plain_global(first->global)) return NOTE;
+        if (first && first->kind == PEL_P_GLOBAL && takes_memory(first->global)) return memory_given;
+        if (may_make(first, PEL_USE_NEW) && !is_plain_global(first->global) && !is_value_name(first)) return NOTE;
         return judge_first(call);
     case REBUILDS: return judge_rebuild(call);
     case RANDOM: return judge_random(call);
@@ -607,13 +626,23 @@ static bool meets_one(const pel_pickled *state, pel_str key, bool is_absent, boo
     return true;
 }
 
-/* ":plain::deep!absent" of the table, for one dict of attributes, or for a tuple, whose keys are numbers. */
+/* Native code takes the items of a tuple without counting them, and finds whatever lies behind the last one. */
+static bool has_least(const pel_pickled *state, pel_str number) {
+    uint32_t least = 0;
+    for (size_t i = 0; i < number.len; i++) least = least * 10 + (uint32_t)(number.ptr[i] - '0');
+    return state->kind != PEL_P_TUPLE || state->items.n >= least;
+}
+
+/* ":plain::deep!absent#least" of the table, for one dict of attributes, or for a tuple, whose keys are numbers. */
 static bool meets(const pel_pickled *state, pel_str fields) {
     for (size_t at = 0; at < fields.len;) {
         bool is_absent = fields.ptr[at] == '!', is_deep = at + 1 < fields.len && fields.ptr[at + 1] == ':';
         size_t start = at + (is_deep ? 2 : 1), end = start;
-        while (end < fields.len && fields.ptr[end] != ':' && fields.ptr[end] != '!') end++;
-        if (!meets_one(state, pel_str_cut(fields, start, end), is_absent, is_deep)) return false;
+        while (end < fields.len && !memchr(":!#", fields.ptr[end], 3)) end++;
+        if (fields.ptr[at] == '#') {
+            if (!has_least(state, pel_str_cut(fields, start, end))) return false;
+        } else if (!meets_one(state, pel_str_cut(fields, start, end), is_absent, is_deep))
+            return false;
         at = end;
     }
     return true;
@@ -638,7 +667,8 @@ static bool shadows(const pel_pickled *state) {
 
 static bool has_numbers(pel_str fields) {
     for (size_t i = 1; i < fields.len; i++)
-        if (fields.ptr[i - 1] == ':' && fields.ptr[i] >= '0' && fields.ptr[i] <= '9') return true;
+        if ((fields.ptr[i - 1] == ':' || fields.ptr[i - 1] == '#') && fields.ptr[i] >= '0' && fields.ptr[i] <= '9')
+            return true;
     return false;
 }
 
@@ -669,46 +699,75 @@ static bool is_random_state(const pel_pickled *state) {
 
 /* ---- dtypes ---- */
 
-#define HAS_OBJECTS 7 /* numpy's flags: counted references, pickled as a list, items are pointers */
+#define HAS_OBJECTS 7   /* numpy's flags: counted references, pickled as a list, items are pointers */
+#define AS_A_LIST 3     /* without the second, an array's bytes would be its pointers */
+#define MAX_FIELDS 1024 /* of records with objects */
 
-/* Of a record: its state says how large it is, and the fields are held against that. */
-static char record_code(const pel_pickled *dtype, uint64_t *size) {
-    const pel_pickled *state = dtype->states && dtype->states->list.n == 1 ? dtype->states->list.at[0] : NULL;
-    const pel_pickled *n = state && state->kind == PEL_P_TUPLE && state->items.n > 5 ? state->items.at[5] : NULL;
-    if (!n || n->kind != PEL_P_INT || n->is_big || n->integer < 0) return 0;
+/* Of texts, bytes and records: numpy believes the size in the state, whatever the code says. */
+static bool read_state_size(const pel_pickled *dtype, uint64_t *size) {
+    if (!dtype->states || !dtype->states->list.n) return true;
+    const pel_pickled *state = dtype->states->list.at[0];
+    const pel_pickled *n = state->kind == PEL_P_TUPLE && state->items.n > 5 ? state->items.at[5] : NULL;
+    if (dtype->states->list.n > 1 || !n || n->kind != PEL_P_INT || n->is_big || n->integer < 0) return false;
     *size = (uint64_t)n->integer;
-    return 'V';
+    return true;
 }
 
 /* "<f8": 8 bytes, "U5": 20; the kind of the elements. 0: not a dtype that is understood. */
 static char dtype_code(const pel_pickled *dtype, uint64_t *size) {
     const pel_pickled *code = dtype->kind == PEL_P_CALL ? pel_pickled_argument(dtype, 0) : NULL;
-    if (code && pel_pickled_is_global(code, "numpy", "record")) return record_code(dtype, size);
+    *size = 0;
+    if (code && pel_pickled_is_global(code, "numpy", "record")) return read_state_size(dtype, size) ? 'V' : 0;
     if (!code || code->kind != PEL_P_STR || !pel_pickled_is_global(dtype->call->callable, "numpy", "dtype")) return 0;
     size_t i = code->text.len && memchr("<>|=", code->text.ptr[0], 4) ? 1 : 0;
     if (i >= code->text.len) return 0;
     char kind = code->text.ptr[i++];
-    for (*size = 0; i < code->text.len && code->text.ptr[i] >= '0' && code->text.ptr[i] <= '9' && *size < 1u << 30; i++)
+    for (; i < code->text.len && code->text.ptr[i] >= '0' && code->text.ptr[i] <= '9' && *size < 1u << 30; i++)
         *size = *size * 10 + (uint64_t)(code->text.ptr[i] - '0');
     if (kind == 'U') *size *= 4;
+    if (kind == 'O') *size = 8; /* at most: a pointer */
+    if (strchr("USaV", kind) && !read_state_size(dtype, size)) return 0;
     return i == code->text.len || kind == 'M' || kind == 'm' ? kind : 0;
 }
 
 static bool is_usual_dtype(const pel_pickled *dtype, int depth, bool *has_objects);
 
+/* Whether numbers of one field are the pointers of another. A field under two names is the same tuple twice. */
+static bool overlap_objects(const pel_pickled *fields, const uint8_t *has_objects) {
+    for (uint32_t i = 1; i < fields->items.n; i += 2) {
+        const pel_pickled *one = fields->items.at[i];
+        uint64_t start = (uint64_t)one->items.at[1]->integer, width = 0;
+        if (!(has_objects[i / 16] >> i / 2 % 8 & 1)) continue;
+        dtype_code(one->items.at[0], &width);
+        for (uint32_t j = 1; j < fields->items.n; j += 2) {
+            const pel_pickled *other = fields->items.at[j];
+            uint64_t begins = (uint64_t)other->items.at[1]->integer, wide = 0;
+            dtype_code(other->items.at[0], &wide);
+            if (other != one && begins < start + width && start < begins + wide) return true;
+        }
+    }
+    return false;
+}
+
 /* {"name": (dtype, offset), ...}: each within the size of the whole. */
 static bool are_usual_fields(const pel_pickled *fields, uint64_t size, int depth, bool *has_objects) {
+    uint8_t with_objects[MAX_FIELDS / 8] = { 0 };
     if (fields->kind != PEL_P_DICT) return false;
     for (uint32_t i = 0; i + 1 < fields->items.n; i += 2) {
         const pel_pickled *field = fields->items.at[i + 1];
         uint64_t width;
+        bool any = false;
         if (field->kind != PEL_P_TUPLE || field->items.n < 2) return false;
         const pel_pickled *at = field->items.at[1];
         if (at->kind != PEL_P_INT || at->is_big || at->integer < 0 || (uint64_t)at->integer > size) return false;
         if (!dtype_code(field->items.at[0], &width) || width > size - (uint64_t)at->integer) return false;
-        if (!is_usual_dtype(field->items.at[0], depth + 1, has_objects)) return false;
+        if (!is_usual_dtype(field->items.at[0], depth + 1, &any)) return false;
+        if (!any) continue;
+        if (fields->items.n > 2 * MAX_FIELDS) return false;
+        with_objects[i / 16] |= (uint8_t)(1u << i / 2 % 8);
+        *has_objects = true;
     }
-    return true;
+    return !*has_objects || fields->items.n > 2 * MAX_FIELDS || !overlap_objects(fields, with_objects);
 }
 
 /* (dtype, shape): as many elements as the whole has room for. */
@@ -731,7 +790,7 @@ static bool is_usual_subarray(const pel_pickled *sub, uint64_t size, int depth, 
 static bool is_usual_dtype(const pel_pickled *dtype, int depth, bool *has_objects) {
     uint64_t size;
     char kind = dtype_code(dtype, &size);
-    if (!kind || depth > MAX_DEPTH) return false;
+    if (!kind || depth > MAX_DEPTH || dtype->is_changed) return false;
     bool any = kind == 'O';
     for (uint32_t i = 0; dtype->states && i < dtype->states->list.n; i++) {
         const pel_pickled *state = dtype->states->list.at[i];
@@ -741,6 +800,7 @@ static bool is_usual_dtype(const pel_pickled *dtype, int depth, bool *has_object
         if (fields->kind != PEL_P_NONE && (kind != 'V' || !are_usual_fields(fields, size, depth, &any))) return false;
         if (flags->kind != PEL_P_INT || flags->is_big || (flags->integer & 1) != (any ? 1 : 0)) return false;
         if (!any && flags->integer & HAS_OBJECTS) return false;
+        if (any && (flags->integer & AS_A_LIST) != AS_A_LIST) return false;
     }
     if (any) *has_objects = true;
     return true;
@@ -765,6 +825,34 @@ static bool is_file_of_joblib(const pel_made *made) {
            (pel_str_is(made->name, "NDArrayWrapper") || pel_str_is(made->name, "ZNDArrayWrapper"));
 }
 
+/* (version, shape, dtype, order, elements) of an array: of objects as a list, which numpy reads without counting. */
+static bool is_short_list(const pel_pickled *state) {
+    for (uint32_t i = 3; state->kind == PEL_P_TUPLE && i < state->items.n; i++) {
+        const pel_pickled *list = state->items.at[i], *shape = state->items.at[i - 3];
+        uint64_t n = 1;
+        if (list->kind != PEL_P_LIST || shape->kind != PEL_P_TUPLE) continue;
+        for (uint32_t j = 0; j < shape->items.n; j++) {
+            const pel_pickled *size = shape->items.at[j];
+            if (size->kind != PEL_P_INT || size->is_big || size->integer < 0 ||
+                __builtin_mul_overflow(n, (uint64_t)size->integer, &n))
+                return true;
+        }
+        if (n > list->items.n || list->is_changed) return true;
+    }
+    return false;
+}
+
+/* Arrays and dtypes are memory that others use: what gets a state when it is in use, or a state that numpy believes
+ * although it is not true, makes pointers of bytes. */
+static bool breaks_memory(const pel_pickled *object, const pel_made *made) {
+    bool ignored = false, is_numpy = pel_str_starts(made->module, PEL_STR("numpy"));
+    if (is_numpy && object->is_changed) return true;
+    if (is_numpy && pel_str_is(made->name, "dtype") && !is_usual_dtype(object, 0, &ignored)) return true;
+    for (uint32_t i = 0; i < object->states->list.n; i++)
+        if (is_short_list(object->states->list.at[i])) return true;
+    return false;
+}
+
 pel_judged pel_judge_state(const pel_pickled *object) {
     static const char unusual[] = "its state is not what its class writes, and code runs on it";
     if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
@@ -772,13 +860,17 @@ pel_judged pel_judge_state(const pel_pickled *object) {
     if (made.kind == PEL_MADE_PLAIN) return NOTE; /* raises: they have no attributes */
     uint32_t budget = MAX_LOOKED;
     if (is_member(object)) return danger("changes", "other code uses it");
-    if (is_value(object)) return is_plain(object, true, 0, &budget) ? NOTE : suspect("state", unusual);
-    bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len, ignored = false;
-    if (pel_str_is(made.name, "dtype") && pel_str_is(made.module, "numpy") && !is_usual_dtype(object, 0, &ignored))
-        return suspect("state", unusual);
+    if (breaks_memory(object, &made)) return suspect("state", unusual);
+    pel_effects effects = pel_made_effects(&made);
+    if (is_value(object)) {
+        bool is_usual = is_plain(object, true, 0, &budget);
+        for (uint32_t i = 0; is_usual && effects.fields.len && i < object->states->list.n; i++)
+            is_usual = is_usual_state(object->states->list.at[i], &effects);
+        return is_usual ? NOTE : suspect("state", unusual);
+    }
+    bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len;
     if (is_file_of_joblib(&made))
         return suspect("external", "joblib.load reads the file that it names, and unpickles what is there");
-    pel_effects effects = pel_made_effects(&made);
     pel_judged judged =
         is_nameless ? NOTE : judge_effect(&effects, PEL_USE_STATE, "state-unknown", "nobody knows what its state does");
     for (uint32_t i = 0; judged.severity == PEL_NOTE && i < object->states->list.n; i++) {

@@ -72,7 +72,7 @@ static bool has_name(const char *at, const char *end, pel_str name) {
 static void read_uses(pel_str uses, pel_effects *out) {
     static const char letters[] = "ncsikq"; /* in the order of pel_use */
     size_t i = 0;
-    for (; i < uses.len && uses.ptr[i] != ':' && uses.ptr[i] != '!'; i++) {
+    for (; i < uses.len && !strchr(":!#", uses.ptr[i]); i++) {
         char letter = uses.ptr[i];
         bool is_capital = letter >= 'A' && letter <= 'Z';
         const char *at = strchr(letters, is_capital ? letter - 'A' + 'a' : letter);

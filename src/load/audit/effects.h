@@ -25,7 +25,7 @@ typedef struct pel_effects {
     bool is_without_slots;      /* a state: only as a dict of attributes, as setters are not pure */
     uint8_t pure;               /* a bit for each use without an effect */
     uint8_t quiet;              /* of these: only as long as all classes of the file have PEL_USE_SPECIAL */
-    pel_str fields;             /* what a state must be like: ":plain::deep!absent" */
+    pel_str fields;             /* what a state must be like: ":plain::deep!absent#least" */
 } pel_effects;
 
 pel_effects pel_effects_of(pel_str module, pel_str name);
