@@ -47,7 +47,7 @@ def formula(values: set[float]) -> tuple[str, list[float]] | None:
 
 
 def known_rates(model: Any) -> list[str]:
-    """The first row among attributes of one name, for write/rates.c: "rates", the formula and its numbers, a line each."""
+    """The first row among attributes of one name, for write/rates.c: "rates", the formula, its numbers, a line each."""
     import torch
     if torch.get_default_dtype() != torch.float32:
         return []

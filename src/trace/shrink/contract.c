@@ -331,6 +331,45 @@ static pel_node *joined_assertions(const contractor *c, const pel_node *first, p
     return is_short(c, made, indent) ? made : NULL;
 }
 
+/* ---- what is said again ---- */
+
+static pel_name root_of(const pel_node *attribute) {
+    while (attribute->kind == PEL_Attribute) attribute = attribute->Attribute.value;
+    return attribute->kind == PEL_Name ? attribute->Name.id : NULL;
+}
+
+/* Without `factor = self.momentum` in a block before which that was said, and where nothing has changed since. */
+static bool drop_said(pel_nodes *block, const pel_node *said) {
+    pel_name name = pel_bound_name(said), root = root_of(said->Assign.value);
+    for (uint32_t i = 0; i < block->n && block->n > 1; i++) {
+        const pel_node *node = block->at[i];
+        if (pel_bound_name(node) == name && pel_same(node->Assign.value, said->Assign.value)) {
+            memmove(&block->at[i], &block->at[i + 1], (block->n - i - 1) * sizeof *block->at);
+            block->n--;
+            return true;
+        }
+        if (pel_uses_at(NULL, node, name).binds || pel_uses_at(NULL, node, root).binds) return false;
+    }
+    return false;
+}
+
+/* factor = self.momentum; if self.training: count(); factor = self.momentum  ->  once. The attribute is none that the
+ * program writes or computes. */
+static bool drop_repeated(const contractor *c, const pel_nodes *body) {
+    bool dropped = false;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const pel_node *said = body->at[i];
+        pel_name name = pel_bound_name(said), root = name ? root_of(said->Assign.value) : NULL;
+        if (!name || !root || !is_alias(c, said->Assign.value) || uses_in_function(c, name).scoped) continue;
+        for (uint32_t k = i + 1; k < body->n; k++) {
+            pel_node *node = body->at[k];
+            if (node->kind == PEL_If) dropped |= drop_said(&node->If.body, said) | drop_said(&node->If.orelse, said);
+            if (pel_uses_at(NULL, node, name).binds || pel_uses_at(NULL, node, root).binds) break;
+        }
+    }
+    return dropped;
+}
+
 static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_top) {
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
@@ -353,6 +392,7 @@ static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_to
     }
     const pel_copies copies = { c->ctx, pel_def_text(c->def), &c->functions };
     c->changed |= pel_drop_copies(&copies, &kept, is_top);
+    c->changed |= drop_repeated(c, &kept);
     *body = kept;
 }
 
