@@ -3,7 +3,7 @@
    (src/show/layers.c); here the parts get their sizes, which depend on what is open, and their places. Only what is in
    sight is drawn, in as much detail as can be seen. */
 const graph = (() => {
-  const HEAD = 22, LINE = 16, PAD = 14, GAP = 26, BEND_GAP = 12, RANK_GAP = 30, MOST_BOXES = 30000, FIRST_BOXES = 120, MOST_LINES = 6000, READABLE = 5.5 / 12;
+  const HEAD = 22, LINE = 16, PAD = 14, GAP = 26, BEND_GAP = 12, RANK_GAP = 30, MOST_BOXES = 30000, FIRST_BOXES = 120, MOST_LINES = 4000, READABLE = 5.5 / 12;
   const canvas = document.getElementById("canvas"), NO_EDGES = { parts: [], ranks: [], edges: [] };
   let data = null, root = null, top = null, byNumber = [], selected = null, view = { x: 0, y: 0, k: 1 }, waiting = false, colours = {};
   let hooks = { select() {}, said() {} }, n_boxes = 0, shown = new Map(), painted = false;
@@ -53,7 +53,7 @@ const graph = (() => {
 
   function linesOf(box) {
     const node = box.node, name = box.times > 1 ? `${node.name} … ${box.last.name}` : node.name;
-    const lines = [name || "the whole network"];
+    const lines = [name];
     if (box.kids && node.total) lines.push(human(node.total) + (rolesAreKnown() ? " parameters" : " elements"));
     else if (node.from.shared_with) lines.push("= " + node.from.shared_with);
     else if (node.args) lines.push(node.args);
@@ -115,7 +115,8 @@ const graph = (() => {
     const loose = box.parts.filter((part, i) => !used[i]);
     const [w2, h2] = shelve(loose, ranks.length ? PAD + width + GAP * 1.5 : PAD, ranks.length ? Math.max(tops[0], HEAD + 10) : y, ranks.length ? y : 0);
     box.loose = loose;
-    const needs = wide(titleOf(box) + box.node.name) + 110;
+    box.head = headOf(box);
+    const needs = wide(box.head[0]) * 1.08 + wide(box.head[1]) + 48;
     box.w = Math.max(ranks.length ? width + 2 * PAD : 0, w2 + PAD, is_root ? 0 : needs);
     box.h = Math.max(ranks.length ? y : 0, h2) + (is_root ? 8 : used[OUT] ? 0 : PAD);
     if (is_root || !used[OUT]) box.h += 4;
@@ -134,7 +135,7 @@ const graph = (() => {
       const bends = e[6] || 0, back = e[4] === 1, arrow = e[1] < p || is_root;
       for (let i = 0; i <= bends; i++) {
         const from = i ? e[5] + i - 1 : e[0], to = i < bends ? e[5] + i : e[1], a = back ? to : from, b = back ? from : to;
-        pieces[g.at[a]].push({ a, b, e, x0: 0, x1: 0, y0: 0, tip: i < bends || !arrow ? 0 : back ? -1 : 1, named: !i && !back && (from !== p || is_root) });
+        pieces[g.at[a]].push({ a, b, e, x0: 0, x1: 0, y0: 0, tip: i < bends || !arrow ? 0 : back ? -1 : 1, named: !i && !back && (from !== p && to !== p + 1 || is_root) });
       }
     }
     return pieces;
@@ -183,7 +184,11 @@ const graph = (() => {
       const up = round % 2 === 1, late = round >= rounds - 2, both = !late && round >= rounds - 6;
       for (let i = 0; i < ranks.length; i++) place(ranks[up ? ranks.length - 1 - i : i], v => {
         wish.at = wish.weight = 0;
-        if (late) lean(up ? below : above, v);
+        if (late) { /* edges go out of the way of boxes, boxes that follow others of those that follow edges */
+          lean(up ? below : above, v);
+          const weight = wish.weight * (v >= p ? 1 : wish.weight >= 3 ? 1e6 : 1e3);
+          wish.at *= weight / (wish.weight || 1); wish.weight = weight;
+        }
         else {
           if (!up || both) hear(above, v);
           if (up || both) hear(below, v);
@@ -293,13 +298,13 @@ const graph = (() => {
         if (vertex < p) collect(job, box.parts[vertex], x, y, depth + 1);
         else if (box === top && (vertex === IN || vertex === OUT)) job.cards.push([vertex === IN ? "input" : "output", x + PAD + box.inner.x[vertex], y + tops[r]]);
       }
-      if (r + 1 < ranks.length) edges(job, box, gaps[r], x, y, bottoms[r], tops[r + 1]);
+      if (r + 1 < ranks.length) edges(job, box, gaps[r], x, y, bottoms[r], tops[r + 1], depth);
     }
     for (const part of box.loose) collect(job, part, x, y, depth + 1);
     if (selected && selected.around === box) far(job, box, x, y);
   }
 
-  function edges(job, box, list, x, y, upper, lower) {
+  function edges(job, box, list, x, y, upper, lower, depth) {
     const chosen = selected && selected.around === box ? selected.index : -2, { v } = job, y1 = y + lower, detail = v.k > 0.55;
     if ((lower - upper) * v.k < 0.4) return;
     for (let i = 0; i < list.length; i += job.stride) {
@@ -311,7 +316,7 @@ const graph = (() => {
       if (v.k < 0.3) continue;
       if (piece.tip > 0) job.tips.push(x1, y1, 1);
       if (piece.tip < 0) job.tips.push(x0, y + piece.y0, -1);
-      if (detail && piece.named) { const text = labelOf(e); if (text) job.labels.push([text, x0, y + upper]); }
+      if (detail && piece.named) { const text = labelOf(e); if (text) job.labels.push([text, x0, y + upper, depth]); }
     }
   }
   function labelOf(e) {
@@ -374,7 +379,12 @@ const graph = (() => {
     const { c, v } = job, sx = x => x * v.k + v.x, sy = y => y * v.k + v.y, k = v.k;
     for (const [kind, list] of job.flat) {
       c.fillStyle = kind === "picked" ? colours.bad : colours["k-" + kind];
-      for (let i = 0; i < list.length; i += 4) c.fillRect(sx(list[i]), sy(list[i + 1]), Math.max(0.6, list[i + 2] * k), Math.max(0.6, list[i + 3] * k));
+      c.beginPath();
+      for (let i = 0; i < list.length; i += 4) {
+        if (i % 256 === 252) { c.fill(); c.beginPath(); }
+        c.rect(sx(list[i]), sy(list[i + 1]), Math.max(0.6, list[i + 2] * k), Math.max(0.6, list[i + 3] * k));
+      }
+      c.fill();
     }
     for (const [box, x, y] of job.cards) {
       if (typeof box === "string") { pill(c, box, sx(x), sy(y), k); continue; }
@@ -404,7 +414,7 @@ const graph = (() => {
     for (const [box, x, y] of boxes) c.fillText(box.lines[0], sx(x) + 8 * k, sy(y) + (HEAD + 11) * k);
     c.fillStyle = colours.dim; c.font = `${11 * k}px ${FONT}`;
     for (const [box, x, y] of boxes) if (box.lines[1]) c.fillText(box.lines[1], sx(x) + 8 * k, sy(y) + (HEAD + 11 + LINE) * k);
-    for (const [box, x, y] of job.frames) frameWords(c, box, Math.max(sx(x), 0), sy(y), k);
+    for (const [box, x, y, depth] of job.frames) frameWords(c, box, Math.max(sx(x), 0), sy(y), k, colours[depth % 2 ? "frame" : "bg"]);
   }
   function sign(c, x, y, k, colour, plus) {
     c.strokeStyle = colour; c.lineWidth = Math.max(0.7, 1.4 * k);
@@ -412,14 +422,20 @@ const graph = (() => {
     if (plus) { c.moveTo(x, y - 2.5 * k); c.lineTo(x, y + 2.5 * k); }
     c.stroke();
   }
-  function frameWords(c, box, left, up, k) {
+  /* What the head of an open module says: its class, its name, how many there are of it. */
+  function headOf(box) {
+    const { node } = box, title = titleOf(box), name = box.times > 1 ? `${node.name} … ${box.last.name}` : node.cls ? node.name : "";
+    return [title, name + (box.times > 1 ? "  ×" + box.times + " (one is shown)" : "")];
+  }
+  function frameWords(c, box, left, up, k, fill) {
+    const [title, more] = box.head, at = 24 + wide(title) * 1.08 + 8;
+    c.fillStyle = fill; /* what flows in passes behind the words */
+    c.fillRect(left + 22 * k, up + 3 * k, (at - 20 + wide(more)) * k, 18 * k);
     sign(c, left + 13 * k, up + 12 * k, k, colours.dim, false);
     c.textAlign = "left"; c.fillStyle = colours.fg; c.font = `600 ${12 * k}px ${FONT}`;
-    const name = box.times > 1 ? `${box.node.name} … ${box.last.name}` : box.node.name, title = titleOf(box);
     c.fillText(title, left + 24 * k, up + 12 * k);
-    const at = left + (32 + wide(title) * 1.08) * k;
     c.fillStyle = colours.dim; c.font = `${12 * k}px ${FONT}`;
-    c.fillText(name + (box.times > 1 ? "  ×" + box.times + " (one is shown)" : ""), at, up + 12 * k);
+    c.fillText(more, left + at * k, up + 12 * k);
   }
   function pill(c, text, x, y, k) {
     c.fillStyle = colours.head; c.strokeStyle = colours.dim; c.lineWidth = 1;
@@ -431,14 +447,20 @@ const graph = (() => {
 
   /* The shape of what flows, once for each that leaves a box. */
   function labels(job) {
-    const { c, v } = job, seen = new Set();
-    c.textAlign = "left"; c.textBaseline = "middle"; c.font = `${10.5 * v.k}px ${FONT}`; c.fillStyle = colours.dim;
-    for (const [text, x, y] of job.labels) {
-      const key = text + "|" + x + "|" + y;
-      if (seen.has(key)) continue;
-      seen.add(key);
-      c.fillText(text, (x + 5) * v.k + v.x, (y + 10) * v.k + v.y);
+    const { c, v } = job, places = new Map();
+    c.textAlign = "left"; c.textBaseline = "middle"; c.font = `${10.5 * v.k}px ${FONT}`;
+    for (const label of job.labels) {
+      const key = label[1] + "|" + label[2], known = places.get(key);
+      if (!known) places.set(key, label);
+      else if (known[0] !== label[0] && !known[0].endsWith(" …")) known[0] += " …"; /* one of several */
     }
+    const once = [...places.values()];
+    for (const [text, x, y, depth] of once) { /* other edges pass behind */
+      c.fillStyle = colours[depth % 2 ? "frame" : "bg"];
+      c.fillRect((x + 4) * v.k + v.x, (y + 4) * v.k + v.y, (wide(text) * 0.875 + 2) * v.k, 12 * v.k);
+    }
+    c.fillStyle = colours.dim;
+    for (const [text, x, y] of once) c.fillText(text, (x + 5) * v.k + v.x, (y + 10) * v.k + v.y);
   }
 
   /* ---- looking ---- */
@@ -499,7 +521,7 @@ const graph = (() => {
     pick(box.node);
     hooks.said(n_boxes);
   }
-  function unfold(box) { box.around.node.whole = true; rebuild(box.node); pick(box.node); }
+  function unfold(box) { box.around.node.whole = true; rebuild(box.node); pick(box.node); hooks.said(n_boxes); }
 
   /* Shows a node: what is around it opens, and what it is folded into unfolds. */
   function reveal(node) {
@@ -510,7 +532,7 @@ const graph = (() => {
       if (up !== root && !up.drawn) { up.drawn = true; changed = true; }
       if (!up.whole && groupsOf(up).some(([first, , times]) => times > 1 && first !== at) && !representative(up, at)) { up.whole = true; changed = true; }
     }
-    if (changed) rebuild();
+    if (changed) { rebuild(); hooks.said(n_boxes); }
     pick(node);
     if (selected) centre(selected);
   }

@@ -135,6 +135,7 @@ function draw() {
     const open = matches ? matches.above.has(node.id) : node.open;
     if (node.kids.length) row.setAttribute("aria-expanded", open);
     piece(row, "twist", node.kids.length ? open ? "▾" : "▸" : "");
+    if (!node.parent && !node.cls) piece(row, "name", network().name || "");
     if (node.parent) piece(row, "name", times > 1 ? node.name + " … " + end.name : marked(node.name));
     if (times > 1) piece(row, "times", "×" + times).title = "show each of them";
     if (node.from.repeat !== 1) piece(row, "times", "× " + node.from.repeat);
@@ -200,7 +201,7 @@ function nameCell(name, full, dtype) {
     const row = cell.parentNode, next = row.nextSibling;
     if (next && next.className === "values") { next.remove(); return; }
     const shown = make("tr", undefined, "values"), place = make("td", "reading …");
-    place.colSpan = 5;
+    place.colSpan = 4;
     shown.append(place);
     row.after(shown);
     answers.set(++question, answer => place.replaceChildren(...(answer.error ? [make("span", answer.error, "bad")] : valuesOf(answer.values))));
@@ -227,18 +228,20 @@ function valuesOf(v) {
 }
 
 function tensorTable(node) {
-  const table = make("table"), head = make("tr"), from = node.from, all = [["parameters", rolesKnown ? "parameter" : "tensor"], ["buffers", "buffer"]];
-  for (const [h, c] of [["tensor", ""], ["shape", ""], ["dtype", ""], ["elements", "r"], ["", ""]]) head.append(make("th", h, c));
+  const table = make("table", undefined, "tensors"), head = make("tr"), from = node.from, all = ["parameters", "buffers"];
+  for (const [h, c] of [["tensor", ""], ["shape", ""], ["dtype", ""], ["elements", "r"]]) head.append(make("th", h, c));
   table.append(head);
-  for (const [key, kind] of all)
+  for (const key of all)
     for (const [name, shape] of Object.entries(from[key] || {})) {
-      const row = make("tr"), notes = [kind], full = fullName(network(), node, name);
+      const row = make("tr"), notes = [], full = fullName(network(), node, name);
+      if (key === "buffers") notes.push("buffer");
       if ((from.frozen || []).includes(name)) notes.push("frozen");
       if ((from.not_saved || []).includes(name)) notes.push("not saved");
       if ((from.tied || {})[name]) notes.push("= " + from.tied[name]);
       if ((from.full_names || {})[name]) notes.push("in the file: " + full);
       const dtype = (network().dtypes || {})[full] || "";
-      row.append(nameCell(name, full, dtype), make("td", shapeText(shape)), make("td", dtype), make("td", elements(shape).toLocaleString("en"), "r"), make("td", notes.join(", ")));
+      row.append(nameCell(name, full, dtype), make("td", shapeText(shape)), make("td", dtype), make("td", elements(shape).toLocaleString("en"), "r"));
+      if (notes.length) row.firstChild.append(make("small", notes.join(", ")));
       table.append(row);
     }
   return table;
@@ -305,7 +308,7 @@ function detail() {
   const node = nodes[selected], out = $("detail"), from = node && node.from;
   out.replaceChildren();
   if (!node) return;
-  out.append(make("h1", node.cls || "?"), make("div", node.path || "the whole network", "path"));
+  out.append(make("h1", node.cls || node.name || network().name || "?"), make("div", node.path || "the whole network", "path"));
   const facts = make("table"), fact = (k, v) => { const row = make("tr"); row.append(make("th", k), make("td", v)); facts.append(row); };
   if (node.total) fact(rolesKnown ? "parameters" : "elements", node.total.toLocaleString("en") + (node.own && node.own !== node.total ? `, ${node.own.toLocaleString("en")} of its own` : ""));
   if (node.bytes) fact("bytes", bytesText(node.bytes) + " as " + [...node.types].join(", "));

@@ -33,6 +33,8 @@ now = await scene();
 assert.deepEqual(now.wrong, []);
 assert.equal(now.found["blocks.0"].times, 4);
 assert.equal(now.found["blocks.1"], undefined);
+const middles = ["stem", "blocks.0.a", "blocks.0.b", "blocks.0.add", "head"].map(path => now.found[path].x + now.found[path].w / 2);
+assert.ok(Math.max(...middles) - Math.min(...middles) < 1, "what is in a chain is straight, whatever goes around it: " + middles);
 await page.screenshot({ path: picture });
 
 // a click chooses: the details, the tree and the address follow
