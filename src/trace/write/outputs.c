@@ -11,6 +11,7 @@ typedef struct search {
     const pel_node *parent;
     pel_outputs *out;
     bool returned; /* an output, by the function that is looked at */
+    pel_map bound; /* names that hold one there */
 } search;
 
 static bool is_field(const pel_log *log, pel_name name) {
@@ -93,14 +94,27 @@ static void see_returned(void *arg, pel_node **slot) {
     pel_each_child(*slot, see_returned, look);
 }
 
-/* A function of ours that returned an output may return a tuple by now, or one field. */
+/* A function of ours that returned an output may return a tuple by now, or one field. A rewrite may have put a name in
+ * the place of what was noted. */
 static bool is_output(search *look, const pel_node *node) {
+    if (node->kind == PEL_Name && pel_map_has(&look->bound, PEL_KEY(node->Name.id))) return true;
     if (!pel_is_noted(look->s, node, PEL_NOTE_OUTPUT)) return false;
     const pel_link *link = node->kind == PEL_Call ? pel_link_at(look->s, node) : NULL;
     if (!link) return true;
     look->returned = false;
     for (uint32_t k = 0; k < link->target->body.n; k++) see_returned(look, &link->target->body.at[k]);
     return look->returned;
+}
+
+static void see_bound(void *arg, pel_node **slot) {
+    search *look = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Assign && is_output(look, node->Assign.value))
+        for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
+            const pel_node *target = node->Assign.targets.at[i];
+            if (target->kind == PEL_Name) pel_map_set(look->s->ctx, &look->bound, PEL_KEY(target->Name.id), 1);
+        }
+    pel_each_part(look->s, *slot, see_bound, look);
 }
 
 static void look_at(void *arg, pel_node **slot) {
@@ -124,6 +138,11 @@ pel_outputs *pel_find_outputs(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++) {
         const pel_group *group = s->groups.at[i];
         if (!group->function || (group->class && pel_is_mapping(s->log, group->class))) continue; /* not written */
+        look.bound = (pel_map){ 0 };
+        for (uint32_t known = UINT32_MAX; known != look.bound.n;) {
+            known = look.bound.n;
+            for (uint32_t k = 0; k < group->body.n; k++) see_bound(&look, &group->body.at[k]);
+        }
         for (uint32_t k = 0; k < group->body.n; k++) look_at(&look, &group->body.at[k]);
     }
     return out;

@@ -97,8 +97,9 @@ static void write_mapping_base(pel_synth *s, pel_id class) {
                    "    def to_tuple(self):\n"
                    "        return tuple(self.values())\n%s",
                    filled,
-                   items ? "    def __setitem__(self, key, value):\n"
-                           "        setattr(self, key, value)\n"
+                   items ? "    def __setitem__(self, key, value):\n" /* which __setattr__ of the author's may call */
+                           "        super().__setitem__(key, value)\n"
+                           "        super().__setattr__(key, value)\n"
                          : "");
     row->def = parse_class(s->ctx, text.ptr);
     row->def->ClassDef.name = row->name;
@@ -585,7 +586,7 @@ static void write_records(pel_synth *s) {
         content *held = contents_of(s, row->class);
         bool is_mapping = pel_is_mapping(s->log, row->class);
         if (is_mapping && !outputs) outputs = pel_find_outputs(s);
-        bool as_dict = is_mapping && (outputs->as_dict || row->is_given), required = !as_dict;
+        bool as_dict = is_mapping && (outputs->as_dict || row->is_given || row->methods.n), required = !as_dict;
         for (uint32_t k = 0; k < class->fields.n; k++) {
             pel_name name = class->fields.at[k];
             if (is_mapping && !as_dict) {
