@@ -9,6 +9,7 @@
     survey                       many model files, wherever they are: a table with a row each
     serve                        the model files of a folder, in a browser
     explain, prepare_debug, debug, link, install    what torch.compile made
+    explain_trace                the same of a log that torch.compile wrote, from another machine
     bisect_numerics              the line where a compiled function's numbers part from the function as written
     decompile, dis, recompile, ast, format          bytecode and source
 
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from ._pellucid import Error, __version__
 
 if TYPE_CHECKING:
-    from ._compiler import Explanation, debug, explain, install, prepare_debug, uninstall
+    from ._compiler import Explanation, debug, explain, explain_trace, install, prepare_debug, uninstall
     from ._decompile import Decompiled, decompile, decompile_map, recompile
     from ._diff import Difference, diff
     from ._link import link
@@ -49,14 +50,14 @@ __all__ = [
     "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error", "Explanation",
     "Numerics", "Recording", "Recovered", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches",
     "Survey", "Syntax", "Tree", "Written", "__version__", "ast", "audit", "bisect_numerics", "compare", "convert",
-    "debug", "decompile", "decompile_map", "diff", "dis", "explain", "extract", "format", "install", "link",
-    "prepare_debug", "recompile", "record", "recover", "scan", "serve", "skeleton", "sketch", "survey", "tree",
+    "debug", "decompile", "decompile_map", "diff", "dis", "explain", "explain_trace", "extract", "format", "install",
+    "link", "prepare_debug", "recompile", "record", "recover", "scan", "serve", "skeleton", "sketch", "survey", "tree",
     "uninstall", "verify", "without_weights",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
 _MODULES = {
-    "_compiler": "Explanation debug explain install prepare_debug uninstall",
+    "_compiler": "Explanation debug explain explain_trace install prepare_debug uninstall",
     "_decompile": "Decompiled decompile decompile_map recompile",
     "_diff": "Difference diff",
     "_link": "link",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -139,6 +140,12 @@ class Explanation(Result):
     recompilations: list[tuple[str, str]] = field(default_factory=list)
     #: The same gathered by what varied, with values, places, and what would stop it.
     causes: list[Cause] = field(default_factory=list)
+    #: Where the time went, for chrome://tracing or Perfetto: write it as JSON.
+    timeline: dict[str, Any] = field(default_factory=dict)
+    #: Seconds by compilation and part of the compiler: {"[0/0] f": {"Dynamo": 0.4, ...}}.
+    seconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    #: What of a log could not be read.
+    unread: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return self.text
@@ -146,7 +153,8 @@ class Explanation(Result):
     def to_dict(self) -> dict[str, Any]:
         return {"graph_breaks": [{"file": file, "line": line, "reason": why} for file, line, why in self.graph_breaks],
                 "recompilations": [{"id": number, "reason": why} for number, why in self.recompilations],
-                "causes": [cause.to_dict() for cause in self.causes], "folder": self.folder}
+                "causes": [cause.to_dict() for cause in self.causes], "folder": self.folder,
+                "seconds": self.seconds, "unread": self.unread}
 
     def _summary(self) -> str:
         return f"{len(self.graph_breaks)} graph breaks, {len(self.recompilations)} recompilations"
@@ -155,8 +163,10 @@ class Explanation(Result):
         return frame(self.html, "40rem")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page if the name ends in .html, the text otherwise."""
-        text = self.html if os.fspath(path).endswith((".html", ".htm")) else self.text
+        """Writes the page if the name ends in .html, the timeline if it ends in .json, the text otherwise."""
+        name = os.fspath(path)
+        text = (self.html if name.endswith((".html", ".htm")) else
+                json.dumps(self.timeline) if name.endswith(".json") else self.text)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -174,30 +184,63 @@ def explain(fn: Callable[..., Any], *args: Any, backend: Any = "eager", more: Se
     """
     import torch
 
-    from . import _compiler_page as page
     from . import _recompiles as recompiles
     calls = [(args, kwargs), *(_call(arguments, kwargs) for arguments in more)]
     trials = recompiles.Trials(fn, calls, backend) if attempt else None
-    if folder is None:
-        folder = tempfile.mkdtemp(prefix="pellucid-explain-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = folder or _folder_for_now()
     compiled = fn if compat.is_compiled(fn) else torch.compile(fn, backend=backend)
     session = Session(os.fspath(folder), only=compat.code_behind(fn))
     session.open()
     _sessions.append(session)
     try:
-        with session.counting():
+        with session.counting(), compat.keeping_origins(backend):
             for arguments, named in calls:
                 compiled(*arguments, **named)
     finally:
         session.close()
-    breaks = [(b.file, b.line, b.reason) for made in session.compilations for b in made.breaks]
-    again = [(made.id, page.why_again(reason)) for made in session.compilations for reason in made.recompiled]
     if trials is not None:
         trials.run(session)
-    text = page.text_report(session, with_files=False) + page.side_by_side(session)
-    return Explanation(text, page.html_report(session), session.folder, list(dict.fromkeys(breaks)), again,
-                       session.causes())
+    return _explanation([session], session.folder)
+
+
+def explain_trace(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Explanation:
+    """Reads what torch.compile logged with TORCH_TRACE=DIR, perhaps on another machine: a directory, or one log.
+
+    The same report as `explain` gives, of what the log tells: nothing of it is executed, and no file that it names is
+    opened. Graphs, code and guards are written to `folder`, or to one that is removed when Python ends. `unread` says
+    what of the log could not be read; ValueError if nothing can.
+    """
+    from ._compiler_trace import TraceError, read
+    where = os.fspath(folder or _folder_for_now())
+    try:
+        return _explanation(read(os.fspath(path), where), where)
+    except TraceError as error:
+        raise ValueError(str(error)) from None
+
+
+def _folder_for_now() -> str:
+    folder = tempfile.mkdtemp(prefix="pellucid-explain-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _explanation(sessions: Sequence[Session], folder: str) -> Explanation:
+    from . import _compiler_page as page
+    from ._compiler_time import chrome, rows
+    made = Explanation("", page.html_report(*sessions), folder)
+    for session in sessions:
+        made.text += page.text_report(session, with_files=False) + page.side_by_side(session)
+        breaks = [(b.file, b.line, b.reason) for one in session.compilations for b in one.breaks]
+        made.graph_breaks += [told for told in dict.fromkeys(breaks) if told not in made.graph_breaks]
+        made.recompilations += [(one.id, page.why_again(why)) for one in session.compilations for why in one.recompiled]
+        made.causes += session.causes()
+        made.unread += session.remarks
+        for row in rows(session)[1]:
+            made.seconds[row.name] = {part: round(value, 6) for part, value in row.parts.items()}
+        names = {one.id: page.title_of(session, one) for one in session.compilations}
+        events = chrome(session.timeline(), names, len(made.timeline.get("traceEvents", [])))
+        made.timeline = {**events, "traceEvents": [*made.timeline.get("traceEvents", []), *events["traceEvents"]]}
+    return made
 
 
 def _call(given: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -10,6 +10,7 @@ import functools
 import json
 import logging
 import sys
+import threading
 import types
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator
@@ -50,6 +51,7 @@ _EXEC = "torch.fx.graph_module._exec_with_source"
 _RESUMED = "torch._dynamo.resume_execution.ContinueExecutionCache.generated_code_metadata"
 _STANCE = "torch.compiler.set_stance"
 _METRICS = "torch._dynamo.utils.get_compilation_metrics"
+_EVENTS = "torch._dynamo.utils.ChromiumEventLogger._log_timed_event"
 _LOSSES = {
     _COMPILE_ID: "compilations are numbered by us, and stages can't be distinguished",
     _TRACE_LOG: "no graphs, guards, graph breaks, recompilations or output code are written",
@@ -57,6 +59,7 @@ _LOSSES = {
     _SEEN: "functions compiled before the context was entered are not found",
     _EXEC: "graphs that are compiled on their first run can't be stepped through",
     _METRICS: "failed compilations and times are not listed",
+    _EVENTS: "where the time goes is not listed",
     _RESUMED: "resume functions don't show the source they continue",
     _STANCE: "while a debugger is stopped, Dynamo may compile the debugger's own functions",
 }
@@ -156,6 +159,31 @@ def on_graph_compiled(callback: Callable[[Any, types.FunctionType], None]) -> Ca
     def remove() -> None:
         if getattr(module, name, None) is watched:
             setattr(module, name, original)
+
+    return remove
+
+
+def on_event(callback: Callable[[str, str, float, str, str], None]) -> Callable[[], None]:
+    """Calls callback(name, phase, microseconds, compile id, thread) for each phase of compiling that torch times.
+
+    They are taken where torch makes them: its trace would make a text of each.
+    """
+    owner, name = _find(_EVENTS.rpartition(".")[0]), _EVENTS.rpartition(".")[2]
+    original = getattr(owner, name, None)
+    if original is None:
+        return lambda: None
+
+    def watched(self: Any, event_name: str, time_ns: int, phase: str, *rest: Any, **named: Any) -> Any:
+        told = rest[0] if rest else named.get("metadata")
+        number = str(told.get("compile_id") or "") if isinstance(told, dict) else ""
+        callback(event_name, phase, time_ns / 1000, "" if number == "None" else number, threading.current_thread().name)
+        return original(self, event_name, time_ns, phase, *rest, **named)
+
+    setattr(owner, name, watched)
+
+    def remove() -> None:
+        if getattr(owner, name, None) is watched:
+            setattr(owner, name, original)
 
     return remove
 
@@ -272,6 +300,23 @@ def compiling_nothing() -> Iterator[None]:
 def inductor_config() -> Any:
     """Inductor's settings, or None."""
     return _find("torch._inductor.config")
+
+
+@contextlib.contextmanager
+def keeping_origins(backend: Any) -> Iterator[None]:
+    """Inductor keeps, for each kernel, the lines that it computes. Its caches keep such code apart from other code."""
+    is_used = backend == "inductor" or "torch._inductor.config" in sys.modules
+    settings = _find("torch._inductor.config.trace") if is_used else None
+    name = "provenance_tracking_level"
+    before = getattr(settings, name, None)
+    if before != 0:  # somebody chose, or this torch has no such setting
+        yield
+        return
+    setattr(settings, name, 1)
+    try:
+        yield
+    finally:
+        setattr(settings, name, before)
 
 
 def bytecode_log() -> logging.Logger | None:

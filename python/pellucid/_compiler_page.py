@@ -6,17 +6,20 @@ import html
 import linecache
 import os
 import re
-import sys
-from dataclasses import dataclass, field
 from typing import Iterator
 
-import torch
-
+from . import _compiler_time as times
 from . import _recompiles as recompiles
+from ._compiler_columns import Column, columns, fold_text, kernels_of, side_by_side
 from ._compiler_guards import simple
-from ._compiler_session import Break, Compilation, Function, Session, Stage, places_in
+from ._compiler_kernels import Place
+from ._compiler_session import Break, Compilation, Function, Session
+
+__all__ = ["html_report", "side_by_side", "text_report", "why_again"]
 
 LINES_SHOWN = 600  # of one source on the page; the file has all
+MOST_LINKS = 400  # places of one line
+MOST_SHOWN = 300  # compilations whose sources are on the page
 
 
 def counted(number: int, thing: str) -> str:
@@ -24,7 +27,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def summary(session: Session) -> str:
-    made = [c for c in session.compilations if c.listing is not None]
+    made = [c for c in session.compilations if c.compiled]
     again = sum(bool(c.recompiled) for c in made)
     users = sum(not f.continues for f in session.functions)
     breaks = counted(sum(len(c.breaks) for c in session.compilations), "graph break")
@@ -56,8 +59,9 @@ def place(file: str, line: int) -> str:
 
 
 def in_order(session: Session) -> list[Compilation]:
-    """Compilations as they came; those that Dynamo gave up among them."""
-    return [c for c in session.compilations if c.listing is not None or c.breaks or c.failure]
+    """Compilations as they came, those that Dynamo gave up among them; what is not in use any more comes last."""
+    shown = [c for c in session.compilations if c.compiled or c.breaks or c.failure or c.is_open]
+    return sorted(shown, key=lambda c: c.is_stale)
 
 
 def function_of(session: Session, made: Compilation) -> Function | None:
@@ -95,6 +99,7 @@ def problems(session: Session) -> Iterator[str]:
             yield f"[{made.id}] is shown as instructions: {made.listing.incomplete}"
         if made.listing is not None and not made.linked:
             yield f"[{made.id}] was compiled before, and a tracer has seen its lines: it could not be linked"
+    yield from session.remarks
     for note in session.notes:
         yield "an error of pellucid, kept from the program:\n" + note
 
@@ -111,6 +116,8 @@ def title_of(session: Session, made: Compilation) -> str:
 
 
 def source_line(broken: Break) -> str:
+    if broken.code is not None:
+        return broken.code
     return linecache.getline(broken.file, broken.line).strip() if broken.file else ""
 
 
@@ -147,19 +154,21 @@ def why_again(reason: str) -> str:
 
 def text_report(session: Session, *, with_files: bool = True) -> str:
     """All that is in the directory, or (without files) what happened."""
-    lines = ["What torch.compile made of this program", f"torch {torch.__version__}, Python {sys.version.split()[0]}",
-             "", summary(session), "", "In the order in which they ran first:", ""]
+    lines = ["What torch.compile made of this program", session.versions(), "", summary(session), "",
+             "In the order in which they ran first:", ""]
     explained: dict[tuple[str, str, int], str] = {}  # breaks -> the compilation that gives their reason
     for made in in_order(session):
         lines += [*_text_of(session, made, explained, with_files), ""]
     if session.causes():
         lines += ["Why functions were compiled again, the most frequent first:", ""]
         lines += [f"  {line}".rstrip() for line in recompiles.say(session.causes(), compiled_times(session))]
+    told = times.say(session)
+    lines += [*told, ""] if told else []
     found = list(problems(session))
     if found:
         lines += ["Notes:", *("  " + note.replace("\n", "\n  ") for note in found), ""]
     if with_files:
-        lines += [HELP.rstrip()]
+        lines += [(HELP if session.has_sources else TRACE_HELP).rstrip()]
     return "\n".join(lines) + "\n"
 
 
@@ -171,6 +180,12 @@ have all of one function in one place, for reading.
 """
 
 
+TRACE_HELP = """\
+Read from a log: nothing of it was executed here, and no file that it names was opened. Of the source as written there
+are the lines that the log quotes.
+"""
+
+
 def _text_of(session: Session, made: Compilation, explained: dict[tuple[str, str, int], str],
              with_files: bool) -> Iterator[str]:
     function = function_of(session, made)
@@ -178,10 +193,13 @@ def _text_of(session: Session, made: Compilation, explained: dict[tuple[str, str
         yield title_of(session, made)
     else:
         early = ", compiled before the context was entered" if made.before else ""
+        early += ", not finished in the log" if made.is_open else ""
+        early += ", not in use since torch._dynamo.reset()" if made.is_stale else ""
         yield f"{title_of(session, made)}  {place(made.code.co_filename, made.code.co_firstlineno)}{early}"
         rows = [("ran", runs_text(session, made)), ("caches", cache_text(made)), ("time", seconds(made))]
         rows = [*_files_of(session, made, function), *rows] if with_files else rows
         yield from (f"    {name:12}{value}" for name, value in rows if value)
+        yield from (f"    {'kernel':12}{text}" for text in kernel_lines(session, made))
     yield from (f"    compiled again, for {why_again(reason)}" for reason in made.recompiled)
     if made.failure is not None:
         where = place(made.failure.file, made.failure.line) or "a reason of its own"
@@ -198,7 +216,8 @@ def _text_of(session: Session, made: Compilation, explained: dict[tuple[str, str
 
 def _files_of(session: Session, made: Compilation, function: Function) -> Iterator[tuple[str, str]]:
     yield "written as", relative(session, function.source_path)
-    yield "runs as", relative(session, made.path)
+    if made.path:
+        yield "runs as", relative(session, made.path)
     if made.guards_path:
         yield "guards", f"{relative(session, made.guards_path)} ({len(made.guard_list())})"
     for stage in made.stages:
@@ -250,6 +269,14 @@ pre span.l:focus { outline: 2px solid var(--link); outline-offset: -2px; }
 pre i { color: var(--dim); font-style: normal; } pre b { color: var(--dim); font-weight: normal; user-select: none; }
 pre em { color: var(--word); font-style: normal; } pre q { color: var(--text); quotes: none; }
 pre u { color: var(--number); text-decoration: none; }
+pre span.l.h { display: none; } pre span.l.h.open { display: block; } pre span.l.f { cursor: pointer; }
+.wide { overflow-x: auto; } table.time { border-collapse: collapse; font-size: .85rem; }
+table.time td { text-align: right; font-variant-numeric: tabular-nums; }
+table.time th, table.time td { padding: .2rem .6rem; border-bottom: 1px solid var(--line); }
+table.time th[scope] { text-align: left; font-weight: normal; } td.bar { min-width: 16rem; white-space: nowrap;
+  text-align: left !important; } td.bar i { display: inline-block; height: .8em; }
+.t0 { background: #4269d0; } .t1 { background: #efb118; } .t2 { background: #ff725c; } .t3 { background: #6cc5b0; }
+.t4 { background: #3ca951; } .t5 { background: #ff8ab7; } .t6 { background: #a463f2; } .t7 { background: #9c6b4e; }
 p.files { font-size: .85rem; margin: .6rem 0 0 !important; } .guards { margin-top: .4rem; }
 footer { border-top: 1px solid var(--line); margin-top: 1.5rem; max-width: 60rem; }
 """
@@ -270,6 +297,12 @@ document.addEventListener('keydown', function (e) {
   var step = { ArrowDown: 1, ArrowUp: -1 }[e.key]; if (!step) return;
   var all = Array.prototype.slice.call(s.closest('pre').querySelectorAll('span.m')), next = all[all.indexOf(s) + step];
   if (next) { next.focus(); e.preventDefault(); } });
+function unfold(e) { var s = e.target.closest && e.target.closest('span.f'); if (!s) return;
+  if (e.key && e.key !== 'Enter' && e.key !== ' ') return; if (e.key) e.preventDefault();
+  var open = s.getAttribute('aria-expanded') === 'false'; s.setAttribute('aria-expanded', open);
+  for (var n = s.nextElementSibling; n && n.classList.contains('h'); n = n.nextElementSibling)
+    n.classList.toggle('open', open); }
+document.addEventListener('click', unfold); document.addEventListener('keydown', unfold);
 document.addEventListener('keydown', function (e) { if (e.key !== 'e' || e.ctrlKey || e.metaKey || e.altKey) return;
   var all = document.querySelectorAll('details.made');
   var open = Array.prototype.some.call(all, function (d) { return !d.open; });
@@ -290,29 +323,39 @@ document.querySelectorAll('pre span.l').forEach(function (line) {
 """
 
 
-def html_report(session: Session) -> str:
-    shown = in_order(session)
+def html_report(*sessions: Session) -> str:
+    """A page of one session, or of several: the logs of a directory."""
     body = ["<header><h1>What torch.compile made of this program</h1>",
-            f"<p>{e(summary(session))} <span class=dim>· torch {e(torch.__version__)}, Python "
-            f"{e(sys.version.split()[0])}</span></p>",
             "<p class=dim>In the order in which they ran first. Point at a line, or move to it with Tab and the "
-            "arrows, to see what became of it; <kbd>e</kbd> opens and closes all.</p></header>",
+            "arrows, to see what became of it; <kbd>e</kbd> opens and closes all.</p></header>"]
+    index = 0
+    for session in sessions:
+        body += _session_body(session, index)
+        index += len(in_order(session))
+    live = any(session.has_sources for session in sessions)
+    body.append(f"<footer class=dim><p>{e(HELP if live else TRACE_HELP)}</p></footer>")
+    title = summary(sessions[0]) if len(sessions) == 1 else f"{len(sessions)} logs"
+    return ("<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+            f"<title>torch.compile: {e(title)}</title><style>{STYLE}</style></head>\n<body>"
+            + "\n".join(body) + f"\n<script>{SCRIPT}</script></body></html>\n")
+
+
+def _session_body(session: Session, index: int) -> list[str]:
+    shown = list(enumerate(in_order(session), index))
+    body = [f"<p>{e(summary(session))} <span class=dim>· {e(session.versions())}</span></p>",
             "<nav aria-label='compilations'><ol>"]
-    body += [f"<li><a href='#c{index}'>{e(title_of(session, made))}</a>{badges(made)}</li>"
-             for index, made in enumerate(shown)]
+    body += [f"<li><a href='#c{number}'>{e(title_of(session, made))}</a>{badges(made)}</li>" for number, made in shown]
     body.append("</ol></nav><main>")
-    places = {made.id: index for index, made in reversed(list(enumerate(shown)))}
-    body += [_section(session, made, index, places) for index, made in enumerate(shown)]
+    places = {made.id: number for number, made in reversed(shown)}
+    body += [_section(session, made, number, places) for number, made in shown]
+    body.append(_time_section(session))
     if session.causes():
         said = "\n".join(recompiles.say(session.causes(), compiled_times(session)))
         body.append(f"<h2>Why functions were compiled again</h2><pre class=causes>{_with_links(said, places)}</pre>")
     found = list(problems(session))
     if found:
         body.append("<h2>Notes</h2>" + "".join(f"<pre><span class=l>{e(note)}</span></pre>" for note in found))
-    body.append(f"</main><footer class=dim><p>{e(HELP)}</p></footer>")
-    return ("<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-            f"<title>torch.compile: {e(summary(session))}</title><style>{STYLE}</style></head>\n<body>"
-            + "\n".join(body) + f"\n<script>{SCRIPT}</script></body></html>\n")
+    return [*body, "</main>"]
 
 
 def e(text: object) -> str:
@@ -323,6 +366,8 @@ def badges(made: Compilation) -> str:
     words = [f"<span class='badge bad'>{e(b.reason)}</span>" for b in [*made.breaks, *filter(None, [made.failure])]]
     words += ["<span class=badge>compiled again</span>"] if made.recompiled else []
     words += ["<span class=badge>compiled before</span>"] if made.before else []
+    words += ["<span class=badge>not finished in the log</span>"] if made.is_open else []
+    words += ["<span class=badge>not in use since reset</span>"] if made.is_stale else []
     return " " + " ".join(words) if words else ""
 
 
@@ -339,8 +384,10 @@ def _section(session: Session, made: Compilation, index: int, places: dict[str, 
         parts.append(_about(made.failure, "Not compiled", ""))
     then = _with_links(continued_by(session, made), places)
     parts += [_about(broken, "Graph break", then) for broken in made.breaks]
-    if function is not None and made.listing is not None:
-        parts.append(_three(made, function, index))
+    if function is not None and (made.listing is not None or made.stages):
+        parts.append(_three(session, made, function, index) if index < MOST_SHOWN else
+                     f"<p class=dim>Only {MOST_SHOWN} compilations have their sources here: see the files.</p>")
+        parts.append(_kernels_section(session, made))
         files = [(made.path, "generated function"), (made.guards_path, "guards"), (function.source_path, "original")]
         files += [(stage.path, stage.title + (", runs here" if stage.linked else "")) for stage in made.stages]
         parts.append("<p class=files>Files: " + " · ".join(f"<a href='{e(relative(session, path))}'>{e(what)}</a>"
@@ -369,111 +416,79 @@ def _with_links(text: str, places: dict[str, int]) -> str:
                   else found[0], e(text))
 
 
-def main_stage(made: Compilation) -> Stage | None:
-    linked = [stage for stage in made.stages if stage.linked]
-    stages = linked or made.stages
-    return stages[0] if stages else None
+def _three(session: Session, made: Compilation, function: Function, index: int) -> str:
+    shown = columns(session, made, function)
+    places: dict[Place, int] = {}  # what the lines have in common, by a number
+    for column in shown:
+        for line in column.lines:
+            line.users = line.users[:MOST_LINKS]
+            for place in line.users:
+                places.setdefault(place, len(places))
+    boxes = "".join(f"<div><h3>{e(c.title)}</h3><pre id=p{index}_{i} tabindex=0>{_lines(c, places)}</pre></div>"
+                    for i, c in enumerate(shown))
+    return f"<div class=three>{boxes}</div>"
 
 
-@dataclass
-class Column:
-    """One of the three sources, and the user's lines that each of its lines comes from."""
-
-    title: str
-    first: int  # number of its first line
-    rows: list[str]
-    users: dict[int, list[int]]
-    broken: set[int] = field(default_factory=set)  # lines where the graph breaks
-
-
-def columns(made: Compilation, function: Function) -> list[Column]:
-    """The user's source, the generated function, the graph."""
-    assert made.listing is not None and made.code is not None
-    source = function.source.rstrip("\n").split("\n")
-    first = function.source_first_line
-    written = Column("as written", first, source, {first + i: [first + i] for i in range(len(source))},
-                     {broken.line for broken in [*made.breaks, *filter(None, [made.failure])]
-                      if broken.file == made.code.co_filename})
-    stage = main_stage(made)
-    graph = None
-    if stage is not None:
-        places = {line: number for line, (file, number) in (stage.user_lines or places_in(stage.text)).items()
-                  if file == made.code.co_filename}
-        text = stage.text.lstrip("\n")
-        skipped = len(stage.text) - len(text)
-        graph = Column(stage.title, stage.lines_before + skipped + 1, text.rstrip("\n").split("\n"),
-                       {line + stage.lines_before: [number] for line, number in places.items()})
-    rows = made.listing.source.rstrip("\n").split("\n")
-    generated = Column("generated by Dynamo" + ("" if made.complete else " (instructions)"),
-                       made.lines_before + 1, rows, {})
-    called = ""  # the name that the graph's function has, on the stack or off it
-    for number, row in enumerate(rows, generated.first):
-        found = re.search(r"(?:(\w+) = )?__compiled_fn_\d+(\(?)", row)
-        called = found[1] or called if found else called
-        if graph is not None and (found and found[2] or called and re.search(rf"\b{called}\(", row)):
-            generated.users[number] = sorted({user for users in graph.users.values() for user in users})
-        elif number in made.user_lines and made.user_lines[number] != made.code.co_firstlineno:
-            generated.users[number] = [made.user_lines[number]]
-    return [written, generated, *([graph] if graph else [])]
-
-
-def _three(made: Compilation, function: Function, index: int) -> str:
-    shown = "".join(f"<div><h3>{e(c.title)}</h3><pre id=p{index}_{i} tabindex=0>{_lines(c)}</pre></div>"
-                    for i, c in enumerate(columns(made, function)))
-    return f"<div class=three>{shown}</div>"
-
-
-def side_by_side(session: Session, width: int = 56) -> str:
-    """The same as text: each of the user's lines, and beside it what became of it."""
-    parts = []
-    for made in session.compilations:
-        function = function_of(session, made)
-        if function is None or made.listing is None:
-            continue
-        three = columns(made, function)
-        groups = [_grouped(column, three[0]) for column in three]
-        parts.append(f"\n{title_of(session, made)}")
-        parts.append(" | ".join(column.title.ljust(width) for column in three).rstrip())
-        parts.append("-+-".join("-" * width for _ in three))
-        for line in range(three[0].first, three[0].first + len(three[0].rows)):
-            cells = [group.get(line, []) for group in groups]
-            for i in range(max(map(len, cells))):
-                row = [cell[i] if i < len(cell) else "" for cell in cells]
-                parts.append(" | ".join(_cut(text, width) for text in row).rstrip())
-    return "\n".join(parts) + "\n" if parts else ""
-
-
-def _cut(text: str, width: int) -> str:
-    text = text.expandtabs()
-    return (text if len(text) <= width else text[: width - 1] + "…").ljust(width)
-
-
-def _grouped(column: Column, written: Column) -> dict[int, list[str]]:
-    """Its lines by the user's line; a line that has none goes with the one before it."""
-    groups: dict[int, list[str]] = {}
-    last = written.first + len(written.rows) - 1
-    here = written.first
-    for number, row in enumerate(column.rows, column.first):
-        users = [user for user in column.users.get(number, []) if written.first <= user <= last]
-        here = users[0] if users else here
-        text = row.partition("  # ")[0] if column is not written else row
-        if text.strip() or column is written:
-            groups.setdefault(here, []).append(text)
-    return groups
-
-
-def _lines(column: Column) -> str:
-    made = [_line(number, row, column.users.get(number, []), number in column.broken)
-            for number, row in enumerate(column.rows[:LINES_SHOWN], column.first)]
-    if len(column.rows) > LINES_SHOWN:
-        made.append(f"<span class=l><i>… {len(column.rows) - LINES_SHOWN} more lines in the file</i></span>")
+def _lines(column: Column, places: dict[Place, int]) -> str:
+    made, hidden = [], 0
+    for line in column.lines[:LINES_SHOWN]:
+        if line.fold:
+            made.append(f"<span class='l f' tabindex=0 role=button aria-expanded=false><b>   ▸ </b><i>"
+                        f"{e(fold_text(line))}</i></span>")
+            hidden = line.fold
+        made.append(_line(line.number, line.text, [places[place] for place in line.users], line.is_broken, hidden > 0))
+        hidden -= 1
+    if len(column.lines) > LINES_SHOWN:
+        made.append(f"<span class=l><i>… {len(column.lines) - LINES_SHOWN} more lines in the file</i></span>")
     return "".join(made)
 
 
-def _line(number: int, text: str, users: list[int], is_broken: bool = False) -> str:
+def _line(number: int, text: str, users: list[int], is_broken: bool = False, is_folded: bool = False) -> str:
     code, mark, comment = text.partition("  # ")
     shown = e(code) + (f"<i>  # {e(comment)}</i>" if mark else "")
     if code.lstrip().startswith("#"):
         shown = f"<i>{e(text)}</i>"
     link = f" m' tabindex=0 data-u='{' '.join(map(str, users))}" if users else ""
-    return f"<span class='l{' x' if is_broken else ''}{link}'><b>{number:4} </b>{shown}</span>"
+    kinds = f"{' x' if is_broken else ''}{' h' if is_folded else ''}"
+    return f"<span class='l{kinds}{link}'><b>{number or '':4} </b>{shown}</span>"
+
+
+# ---- where the time went ----
+
+def _time_section(session: Session) -> str:
+    made, (used, table) = session.timeline(), times.rows(session)
+    if not made.spans:
+        return ""
+    longest = max((row.total for row in table), default=0) or 1
+    head = "".join(f"<th title='{e(times.HELP.get(part, ''))}'>{e(part)}</th>" for part in used)
+    body = []
+    for row in table:
+        bars = "".join(f"<i class='t{(used.index(part)) % 8}' style='width:{100 * value / longest:.2f}%' "
+                       f"title='{e(part)} {value:.2f} s'></i>" for part, value in row.parts.items() if value > 0)
+        cells = "".join(f"<td>{row.parts.get(part, 0):.2f}</td>" for part in used)
+        said = "".join(f"<br><span class=dim>{e(text)}</span>" for text in row.sizes if text)
+        body.append(f"<tr><th scope=row>{e(row.name)}{said}</th><td>{row.total:.2f}</td>{cells}"
+                    f"<td class=bar>{bars}</td></tr>")
+    phases = "".join(f"<li>{seconds:.2f} s {e(name)}{f' ({n} times)' if n > 1 else ''}</li>"
+                     for name, seconds, n in made.longest())
+    said = "".join(f"<p class=bad>{e(note)}</p>" for note in times.notes(made))
+    return (f"<h2>Where the time went</h2><p class=dim>Seconds; the time of a part is without that of parts inside of "
+            f"it, so that rows add up.</p>{said}<div class=wide><table class=time><thead><tr><th></th><th>total</th>"
+            f"{head}<th></th></tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+            f"<details><summary>the phases that took most</summary><ol>{phases}</ol></details>")
+
+
+def _kernels_section(session: Session, made: Compilation) -> str:
+    rows = "".join(f"<li>{e(text)}</li>" for text in kernel_lines(session, made))
+    return f"<details class=guards><summary>kernels</summary><ul>{rows}</ul></details>" if rows else ""
+
+
+def kernel_lines(session: Session, made: Compilation) -> Iterator[str]:
+    """Each kernel of Inductor's, the user's lines that it computes, and who says so."""
+    for code in made.stages:
+        for kernel in kernels_of(made, code) if code.kind == "inductor_output_code" else []:
+            places = ", ".join(place(*where) for where in kernel.places) or "lines not known"
+            here = "" if session.has_sources or not kernel.first else ", not run here"
+            at = f" line {kernel.first}" if kernel.first else ""
+            how = f" (by {kernel.how})" if kernel.how else ""
+            yield f"{kernel.name} ({kernel.language}{here}){at}: {places}{how}"

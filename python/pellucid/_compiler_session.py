@@ -18,12 +18,14 @@ import threading
 import traceback
 import types
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, cast
+from typing import Any, Callable, Iterator, NamedTuple, Union, cast
 
 from . import _compiler_compat as compat
 from . import _compiler_guards
 from . import _compiler_guards as guards
+from . import _compiler_time as times
 from . import _recompiles as recompiles
+from ._compiler_kernels import traces_of
 from ._link import Listing, instructions, linked, listing, parses, plain_name, write_text
 from ._pellucid import set_lines
 
@@ -31,7 +33,7 @@ _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}$")
 _GENERATED = re.compile(r"__(?:compiled_fn|resume_at|import|builtins_dict)_")
 _BREAK = re.compile(r"Graph break in user code at (?P<file>.*):(?P<line>\d+)\s*\n.*?Graph Break Reason: (?P<reason>.*)")
 
-_FRAME = re.compile(r'File "(?P<file>[^"\n]*)", line (?P<line>\d+), in [^\n]*(?:\n\s*(?P<code>[^\n]*))?')
+_FRAME = re.compile(r'File "(?P<file>[^"\n]*)", line (?P<line>\d{1,9}), in (?P<name>[^\n]*)(?:\n\s*(?P<code>[^\n]*))?')
 
 #: Entries of torch's structured trace that are source of a stage, in the order of the stages: file name, title.
 STAGES = {
@@ -48,10 +50,32 @@ STAGES = {
     "inductor_output_code": ("inductor_output_code", "Inductor's output code"),
     "compiled_autograd_graph": ("compiled_autograd_graph", "compiled autograd"),
 }
-_CACHES = re.compile(r"(fx_graph|aotautograd|autograd)_cache_(hit|miss|bypass)$")
-_NOTES = {"dynamo_start", "dynamo_cpp_guards_str", "dynamo_graph_break_reason", "recompile_reasons"}
+CACHES = re.compile(r"(fx_graph|aotautograd|autograd)_cache_(hit|miss|bypass)$")
+KERNELS = "inductor_provenance_tracking_kernel_stack_traces"
+_NOTES = {"dynamo_start", "dynamo_cpp_guards_str", "dynamo_graph_break_reason", "recompile_reasons", KERNELS}
+_SIZES = ("graph_op_count", "graph_node_count", "graph_input_count", "guard_count")
 
 READ_NOTES_EVERY = 32  # compilations: torch keeps its notes on the latest 64
+
+
+class Frame(NamedTuple):
+    """A line of the user's that a line of a graph comes from."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(eq=False)
+class Named:
+    """What a trace says of a code object."""
+
+    co_name: str
+    co_filename: str
+    co_firstlineno: int
+
+
+Code = Union[types.CodeType, Named]
 
 
 @dataclass
@@ -64,7 +88,8 @@ class Stage:
     lines_before: int = 0  # of the file, before the text
     linked: bool = False
     names: set[str] = field(default_factory=set)  # that it assigns to
-    user_lines: dict[int, tuple[str, int]] = field(default_factory=dict)  # line of text -> the user's file and line
+    frames: dict[int, list[Frame]] = field(default_factory=dict)  # line of text -> the user's lines, innermost last
+    traces: dict[str, list[str]] = field(default_factory=dict)  # of its kernels: Inductor's own stack traces
 
 
 @dataclass
@@ -73,6 +98,7 @@ class Break:
     file: str
     line: int
     text: str  # all that torch says, hints included
+    code: str | None = None  # the line; None: it can be looked up
 
 
 @dataclass
@@ -80,7 +106,7 @@ class Compilation:
     """One compiled version of a function."""
 
     id: str
-    code: types.CodeType | None = None  # the original; None until Dynamo is done with it
+    code: Code | None = None  # the original; None until Dynamo is done with it
     listing: Listing | None = None
     path: str = ""
     number: int = 0  # among the files of functions of this name
@@ -100,6 +126,11 @@ class Compilation:
     name: str = ""  # of the function, as torch notes it; known even if there is no code
     attempt: int = 0
     before: bool = False  # compiled before the session was opened
+    generation: int = 0  # how many resets were seen before it
+    is_stale: bool = False  # torch._dynamo.reset() came after it
+    told: bool = False  # a trace says that it was compiled
+    is_open: bool = False  # a trace does not say how it ended
+    sizes: dict[str, int] = field(default_factory=dict)  # of its graph, as torch counts them
     linked: bool = False
     _guards: list[_compiler_guards.Guard] | None = None
     # line of the file -> the user's line, where Dynamo kept it
@@ -111,6 +142,10 @@ class Compilation:
         return self._guards
 
     @property
+    def compiled(self) -> bool:
+        return self.listing is not None or self.told
+
+    @property
     def complete(self) -> bool:
         return self.listing is not None and not self.listing.incomplete
 
@@ -120,13 +155,18 @@ class Function:
     """A function of the user's, or one that continues it behind a graph break."""
 
     name: str
-    code: types.CodeType
+    code: Code
     folder: str
     source: str = ""
     source_first_line: int = 1
     source_path: str = ""
     continues: str = ""  # the user's function, if this is a resume function
     compilations: list[Compilation] = field(default_factory=list)
+    lines: list[tuple[int, str]] = field(default_factory=list)  # where only some lines of the source are known
+
+    def numbered(self) -> list[tuple[int, str]]:
+        """Its lines with their numbers."""
+        return self.lines or list(enumerate(self.source.rstrip("\n").split("\n"), self.source_first_line))
 
 
 def careful(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,10 +191,12 @@ class Session:
         self.log_bytecode = log_bytecode
         self.only = only
         self.lock = threading.RLock()
-        self.notes: list[str] = []
+        self.notes: list[str] = []  # errors of ours
+        self.remarks: list[str] = []  # what else is to be known
         self.functions: list[Function] = []
         self.compilations: list[Compilation] = []
         self._current: dict[str, Compilation] = {}  # by id: torch counts from 0 again after a reset
+        self._generation = 0
         self._resets: dict[str, int] = {}  # how often each number came again
         self._function_of: dict[int, Function] = {}  # by id(code): code with dicts among its constants has no hash
         self.runs: dict[str, int] = {}  # by path, where runs were counted
@@ -162,6 +204,14 @@ class Session:
         self._noted: dict[int, Any] = {}  # by id: what torch noted about compilations, as far as we have seen it
         self._removers: list[Callable[[], None]] = []
         self._causes: list[recompiles.Cause] | None = None
+        self._events: list[times.Event] = []
+        self._open: dict[str, list[str]] = {}  # by id: names of the timed phases that have not ended
+        self._begun: dict[str, int] = {}  # by id: where its latest outermost phase begins among the events
+        self._renamed: dict[str, str] = {}  # ids that came again -> what the latest is called
+        self._timeline: tuple[int, times.Timeline] | None = None
+
+    #: Whether the user's sources, and the code that runs, are here.
+    has_sources = True
 
     # ---- opening and closing ----
 
@@ -171,7 +221,7 @@ class Session:
         self._noted = {id(noted): noted for noted in compat.metrics()}
         self._find_compiled_before()
         self._removers = [compat.on_bytecode(self._on_bytecode), compat.on_trace(is_wanted, self._on_trace),
-                          compat.on_graph_compiled(self._on_graph_compiled)]
+                          compat.on_graph_compiled(self._on_graph_compiled), compat.on_event(self._on_event)]
 
     def close(self) -> None:
         while self._removers:
@@ -214,12 +264,18 @@ class Session:
 
     # ---- functions ----
 
-    def function_of(self, code: types.CodeType) -> Function | None:
+    def function_of(self, code: Code) -> Function | None:
         return self._function_of.get(id(code))
 
-    def _function(self, code: types.CodeType) -> Function:
+    def source_around(self, file: str, name: str, numbers: list[int]) -> list[tuple[int, str]]:
+        """The lines of a function of the user's that was inlined."""
+        from ._compiler_columns import source_block
+        return source_block(file, name, numbers)
+
+    def _function(self, code: Code) -> Function:
         found = self._function_of.get(id(code))
         if found is None:
+            assert isinstance(code, types.CodeType)
             name = plain_name(code.co_name)
             found = Function(name, code, os.path.join(self.folder, f"{len(self.functions):02}_{name}"))
             self.functions.append(found)
@@ -239,7 +295,7 @@ class Session:
     def _compilation(self, number: str) -> Compilation:
         made = self._current.get(number)
         if made is None:
-            made = self._current[number] = Compilation(number)
+            made = self._current[number] = Compilation(number, generation=self._generation)
             self.compilations.append(made)
         return made
 
@@ -247,10 +303,41 @@ class Session:
         """Another one of this number: after a reset, Dynamo counts from 0/0 again. Files are named by the id, so it
         must not be that of the older one."""
         self._read_notes()
-        self._resets[number] = times = self._resets.get(number, 0) + 1
-        made = self._current[number] = Compilation(f"{number} after reset {times}")
+        self._resets[number] = resets = self._resets.get(number, 0) + 1
+        self._generation = max(self._generation, resets)  # a reset is one of all functions
+        made = self._current[number] = Compilation(f"{number} after reset {resets}", generation=self._generation)
+        for older in self.compilations:
+            older.is_stale = older.generation < self._generation
         self.compilations.append(made)
+        self._renamed[number] = made.id
+        begun = self._begun.get(number, len(self._events))  # its phases began before torch said which it is
+        self._events[begun:] = [event._replace(compile_id=made.id) if event.compile_id == number
+                                or event.compile_id.startswith(f"{number} after ") else event
+                                for event in self._events[begun:]]
+        self._begun[number] = len(self._events)
         return made
+
+    def versions(self) -> str:
+        import torch
+        return f"torch {torch.__version__}, Python {sys.version.split()[0]}"
+
+    def timeline(self) -> times.Timeline:
+        """What torch timed, so far."""
+        if self._timeline is None or self._timeline[0] != len(self._events):
+            self._timeline = len(self._events), times.timeline(self._events)
+        return self._timeline[1]
+
+    @careful
+    def _on_event(self, name: str, phase: str, at: float, number: str, lane: str) -> None:
+        stack = self._open.setdefault(number, [])
+        if phase == "B":
+            if not stack:
+                self._begun[number] = len(self._events)
+            stack.append(name)
+        elif phase == "E" and name in stack:
+            while stack.pop() != name:
+                pass
+        self._events.append(times.Event(name, phase, at, self._renamed.get(number, number), lane))
 
     @careful
     def _read_notes(self) -> None:
@@ -260,13 +347,17 @@ class Session:
             if id(noted) in self._noted or number is None or getattr(noted, "is_forward", True) is False:
                 continue
             self._noted[id(noted)] = noted
-            made = self._compilation(str(number))
-            made.seconds = getattr(noted, "entire_frame_compile_time_s", None)
-            made.name = getattr(noted, "co_name", None) or ""
-            reason = getattr(noted, "fail_reason", None)
-            if reason:
-                place = getattr(noted, "fail_user_frame_filename", None), getattr(noted, "fail_user_frame_lineno", None)
-                made.failure = Break(reason.strip().split("\n")[0], place[0] or "", place[1] or 0, reason)
+            self._note(self._compilation(str(number)), lambda name: getattr(noted, name, None))
+
+    def _note(self, made: Compilation, get: Callable[[str], Any]) -> None:
+        """What torch notes of a compilation when it is done, or has failed."""
+        made.seconds = get("entire_frame_compile_time_s")
+        made.name = get("co_name") or ""
+        made.sizes = {name: get(name) for name in _SIZES if isinstance(get(name), int)}
+        reason = get("fail_reason")
+        if reason:
+            place = get("fail_user_frame_filename"), get("fail_user_frame_lineno")
+            made.failure = Break(reason.strip().split("\n")[0], place[0] or "", place[1] or 0, reason)
 
     @careful
     def _find_compiled_before(self) -> None:
@@ -307,7 +398,7 @@ class Session:
 
     def _show(self, made: Compilation, generated: types.CodeType, scope: dict[str, Any]) -> types.CodeType:
         """Writes the file of a generated function, and links it."""
-        assert made.code is not None  # it was compiled
+        assert isinstance(made.code, types.CodeType)  # it was compiled
         function = self._function(made.code)
         names = shown_names(generated, scope)
         made.listing = listing(generated, names=names, spell=lambda value: spelled(value, scope))
@@ -357,9 +448,16 @@ class Session:
         elif kind == "recompile_reasons":
             reasons = compat.as_json(payload)
             made.recompiled = [str(reason) for reason in reasons] if isinstance(reasons, list) else [payload or ""]
-            made.moment = recompiles.seen_now(made.recompiled)
-        elif _CACHES.match(kind):
+            made.moment = self._moment(made)
+        elif kind == KERNELS:
+            codes = [stage for stage in made.stages if stage.kind == "inductor_output_code"]
+            if codes:
+                codes[-1].traces = traces_of(compat.as_json(payload))
+        elif CACHES.match(kind):
             made.caches.append(kind)
+
+    def _moment(self, made: Compilation) -> recompiles.Moment:
+        return recompiles.seen_now(made.recompiled)
 
     def _compilation_of(self, metadata: dict[str, Any]) -> Compilation:
         number = f"{metadata['frame_id']}/{metadata.get('frame_compile_id', 0)}"
@@ -368,7 +466,7 @@ class Session:
         made = self._compilation(number)
         # The first that is said of a compilation. What it says of an older one of this number would be a lie.
         if ("dynamo_start" in metadata or "recompile_reasons" in str(metadata.get("artifact"))) and (
-                made.listing is not None):
+                made.compiled):
             made = self._begin(number)
         attempt = metadata.get("attempt", made.attempt)
         if attempt != made.attempt:  # Dynamo began anew: what it made before is gone
@@ -400,10 +498,13 @@ class Session:
             folder = self._function(made.code).folder if made.code else self.folder
             index = made.stages.index(stage) + 1
             stage.path = os.path.join(folder, f"{file_number(made.id)}.{index:02}_{STAGES[stage.kind][0]}.py")
-        header = f"# [{made.id}] {stage.title}\n" + (f"# runs from {stage.origin}\n" if stage.origin else "")
+        header = f"# [{made.id}] {stage.title}\n" + self.origin_text(stage)
         write_text(stage.path, header + text)
         stage.lines_before = header.count("\n")
         return stage.lines_before
+
+    def origin_text(self, stage: Stage) -> str:
+        return f"# runs from {stage.origin}\n" if stage.origin else ""
 
     # ---- graphs ----
 
@@ -430,7 +531,7 @@ class Session:
 
     def _link_graph(self, made: Compilation, stage: Stage, module: Any, forward: types.FunctionType) -> None:
         source = "".join(linecache.getlines(forward.__code__.co_filename, forward.__globals__)) or module.code
-        stage.text, stage.user_lines = annotated(source, module)
+        stage.text, stage.frames = annotated(source, module)
         before = self._write_stage(made, stage, stage.text)
         code = forward.__code__
         forward.__code__ = code.replace(co_filename=stage.path, co_firstlineno=code.co_firstlineno + before)
@@ -534,7 +635,7 @@ def half_of(made: Compilation, kind: str, text: str) -> str:
 
 def is_wanted(kind: str) -> bool:
     """Of the entries of torch's trace."""
-    return kind in _NOTES or kind in STAGES or _CACHES.match(kind) is not None
+    return kind in _NOTES or kind in STAGES or CACHES.match(kind) is not None
 
 
 # ---- names ----
@@ -609,10 +710,10 @@ def parsing(text: str) -> str:
 
 
 def assigned_names(text: str) -> set[str]:
-    return set(re.findall(r"^\s+(\w+)(?:: ?\"[^\"]*\")? = ", text, re.MULTILINE))
+    return set(re.findall(r"^[ \t]+(\w+)(?:: ?\"[^\"]*\")? = ", text, re.MULTILINE))
 
 
-def annotated(source: str, module: Any) -> tuple[str, dict[int, tuple[str, int]]]:
+def annotated(source: str, module: Any) -> tuple[str, dict[int, list[Frame]]]:
     """The text of a graph, with shapes and the user's lines as comments: its lines stay where they are."""
     nodes = {node.name: node for node in module.graph.nodes}
     lines, places = [], {}
@@ -621,11 +722,11 @@ def annotated(source: str, module: Any) -> tuple[str, dict[int, tuple[str, int]]
         node = nodes.get(found[1]) if found else None
         note = ""
         if node is not None:
-            place, code = place_of(node)
-            where = f"{os.path.basename(place[0])}:{place[1]}" if place else ""
+            frames, code = frames_of_node(node)
+            where = f"{os.path.basename(frames[-1].file)}:{frames[-1].line}" if frames else ""
             note = "  ".join(filter(None, (shape_of(node), where, code)))
-            if place:
-                places[number] = place
+            if frames:
+                places[number] = frames
         lines.append(f"{line}  # {note}" if note else line.rstrip())
     return "\n".join(lines) + "\n", places
 
@@ -637,23 +738,27 @@ def shape_of(node: Any) -> str:
     return ""
 
 
-def place_of(node: Any) -> tuple[tuple[str, int] | None, str]:
-    """The user's line that a node of a graph comes from, and its text."""
-    trace = node.meta.get("stack_trace") or ""
-    found = _FRAME.match(trace, max(0, trace.rfind('File "')))
-    return ((found["file"], int(found["line"])), (found["code"] or "").strip()) if found else (None, "")
+def frames_of_node(node: Any) -> tuple[list[Frame], str]:
+    """The user's lines that a node of a graph comes from, the innermost last, and the text of that one."""
+    found = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    return ([Frame(f["file"], int(f["line"]), f["name"].strip()) for f in found],
+            (found[-1]["code"] or "").strip() if found else "")
 
 
-def places_in(text: str) -> dict[int, tuple[str, int]]:
+def frames_in(text: str) -> dict[int, list[Frame]]:
     """The same for a graph that torch printed: comments name the place of what follows."""
-    places: dict[int, tuple[str, int]] = {}
+    places: dict[int, list[Frame]] = {}
     here = None
     for number, line in enumerate(text.split("\n"), 1):
-        found = re.match(r"\s*# File: (.*?):(\d+) in ", line)
+        found = PRINTED.match(line)
         if found:
-            here = (found[1], int(found[2]))
+            here = Frame(found["file"], int(found["line"]), found["name"])
         elif re.match(r"\s*(?:return\b|def |class |#|$)", line):
             here = None if not line.strip().startswith("#") else here
         elif here:
-            places[number] = here
+            places[number] = [here]
     return places
+
+
+PRINTED = re.compile(r"\s*# File: (?P<file>[^\n]{1,4096}?):(?P<line>\d{1,9}) in (?P<name>[^,\n]{1,200})"
+                     r"(?:, code: (?P<code>.*))?")

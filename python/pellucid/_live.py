@@ -133,7 +133,9 @@ def make_parser() -> Parser:
     command.add_argument("-o", "--output", metavar="DIR", required=True, help="where the files go")
 
     command = add("explain", "what torch.compile makes of a model, and where it breaks")
-    add_model(command)
+    add_model(command, nargs="?")
+    command.add_argument("--trace", metavar="DIR", help="read what torch.compile logged with TORCH_TRACE=DIR instead")
+    command.add_argument("--timeline", metavar="FILE", help="write where the time went, for chrome://tracing")
     command.add_argument("-o", "--output", metavar="DIR", help="keep all sources, graphs and guards there")
     command.add_argument("--html", metavar="FILE", help="write a page instead: the sources side by side, lines matched")
     command.add_argument("--backend", default="eager", metavar="NAME", help="of torch.compile (eager)")
@@ -555,13 +557,49 @@ def run_sketch_of_script(options: argparse.Namespace) -> int:
     return FINE if made.same else INCOMPLETE if made.same is None else FOUND
 
 
+def run_explain_trace(options: argparse.Namespace) -> int:
+    """Nothing is built or run: exit code 3 where the log could not be read whole."""
+    from ._compiler import explain_trace
+    from ._specs import SpecError
+    if options.spec or options.input or options.inputs or options.numerics or options.attempt or options.vary:
+        raise SpecError("--trace reads a log: it goes with no SPEC, and with nothing that calls a model", usage=True)
+    try:
+        made = explain_trace(options.trace, options.output)
+    except (ValueError, OSError) as error:
+        raise SpecError(str(error)) from None
+    say_explanation(made, options)
+    for note in made.unread:
+        print(f"pellucid: {note}", file=sys.stderr)
+    return INCOMPLETE if made.unread else FINE
+
+
+def say_explanation(made: Any, options: argparse.Namespace) -> None:
+    if options.html:
+        made.save(options.html)
+    if options.timeline:
+        with open(options.timeline, "w", encoding="utf-8") as file:
+            json.dump(made.timeline, file)
+    if options.json:
+        print(json.dumps({**made.to_dict(), "folder": made.folder if options.output else None}))
+    elif not options.html:
+        print(made.text, end="")
+
+
 def run_explain(options: argparse.Namespace) -> int:
+    if options.trace:
+        return run_explain_trace(options)
+    if not options.spec:
+        from ._specs import SpecError
+        raise SpecError("give a SPEC, or --trace DIR", usage=True)
     from ._compiler import explain
     from ._numerics import bisect_numerics
     from ._recompiles import varied_calls
     if options.numerics and (options.attempt or options.vary):
         from ._specs import SpecError
         raise SpecError("--numerics makes one call: it does not go with --vary or --try", usage=True)
+    if options.numerics and options.timeline:
+        from ._specs import SpecError
+        raise SpecError("--numerics measures no time: it does not go with --timeline", usage=True)
     with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
@@ -575,12 +613,7 @@ def run_explain(options: argparse.Namespace) -> int:
                            attempt=options.attempt, more=more, **subject.kwargs)
     if options.numerics:
         return say_numerics(numerics, options.json)
-    if options.html:
-        made.save(options.html)
-    if options.json:
-        print(json.dumps({**made.to_dict(), "folder": made.folder if options.output else None}))
-    elif not options.html:
-        print(made.text, end="")
+    say_explanation(made, options)
     return FINE
 
 
@@ -630,7 +663,7 @@ def check_targets(options: argparse.Namespace) -> None:
     """What could not be written in the end is said before the model is built."""
     from ._specs import SpecError
     is_folder = options.command in ("sketch", "explain")
-    for path in (getattr(options, name, None) for name in ("html", "svg", "save_trace", "map")):
+    for path in (getattr(options, name, None) for name in ("html", "svg", "save_trace", "map", "timeline")):
         _check_file(path)
     if not is_folder and options.command != "demo":
         _check_file(getattr(options, "output", None))

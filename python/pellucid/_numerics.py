@@ -20,7 +20,7 @@ import torch
 
 from . import _compiler_compat as compat
 from ._check import named_parameters_of, parameters_of
-from ._compiler_session import place_of
+from ._compiler_session import frames_of_node
 from ._result import Result
 
 BACKENDS = ("eager", "aot_eager", "inductor")
@@ -376,10 +376,11 @@ def _compiled_values(graph: _Graph, names: list[str], backend: Any) -> dict[str,
 
 
 def _place(number: int, node: torch.fx.Node, how: str, found: Difference | None) -> Place:
-    place, code = place_of(node)
+    frames, code = frames_of_node(node)
     target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
     call = f"{target}({', '.join(map(str, node.args))}{''.join(f', {k}={v}' for k, v in node.kwargs.items())})"
-    return Place(number, node.name, call, place[0] if place else "", place[1] if place else 0, code, how, found)
+    file, line = (frames[-1].file, frames[-1].line) if frames else ("", 0)
+    return Place(number, node.name, call, file, line, code, how, found)
 
 
 def _first_apart(number: int, graph: _Graph, stage: Stage) -> Place | str:

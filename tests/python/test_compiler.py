@@ -535,7 +535,9 @@ def test_explain(tmp_path: pathlib.Path) -> None:
     assert any("y = torch.sin(x)" in row[0] and "= L_x_" in row[2] for row in matched)
     made.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert page.startswith("<!doctype html>") and f"data-u='{line - 1}'" in page
+    assert page.startswith("<!doctype html>") and f"<b>{line - 1:4} </b>" in page
+    own = re.search(rf"data-u='(\d+)'><b>{line - 1:4} </b>", page)
+    assert own and len(re.findall(f"data-u='(?:\\d+ )*{own[1]}(?: \\d+)*'", page)) > 1  # linked to what became of it
     assert "<iframe" in made._repr_html_()
 
 
@@ -653,11 +655,11 @@ def test_after_a_reset_numbers_come_again(tmp_path: pathlib.Path) -> None:
             torch._dynamo.reset()
     said = (tmp_path / "README.txt").read_text()
     blocks = {block.split("]")[0]: block for block in said.split("\n[")[1:]}
-    assert list(blocks) == ["0/0", "0/1", "0/0 after reset 1", "0/1 after reset 1", "0/0 after reset 2",
-                            "0/1 after reset 2"]
+    assert list(blocks) == ["0/0 after reset 2", "0/1 after reset 2",  # what is not in use any more comes last
+                            "0/0", "0/1", "0/0 after reset 1", "0/1 after reset 1"]
     named = [path for block in blocks.values()
              for path in re.findall(r"(?:runs as|guards|graph) +(\S+\.py)", block)]
     assert len(named) == len(set(named)) == 18 and all((tmp_path / path).is_file() for path in named)
     reasons = [re.search(r"expected (\d), actual (\d)", block) for block in blocks.values()]
     assert [found and found.groups() for found in reasons] == [
-        None, ("2", "3"), None, ("4", "5"), None, ("6", "7")]
+        None, ("6", "7"), None, ("2", "3"), None, ("4", "5")]
