@@ -83,6 +83,12 @@ static void decide(void *arg, pel_node **slot) {
     pel_node *node = *slot, *opposite;
     if (node->kind == PEL_FunctionDef) return;
     pel_each_part(s, node, decide, arg);
+    bool is_all = node->kind == PEL_Call && node->Call.func->kind == PEL_Attribute &&
+                  pel_name_is(node->Call.func->Attribute.attr, "all");
+    if (is_all && d->group && pel_holds_by_counting(s, d->group, node)) {
+        *slot = pel_make_constant(s->ctx, pel_const_bool(true));
+        return;
+    }
     if (node->kind == PEL_Compare && pel_map_has(&s->notes.whole_numbers, PEL_KEY(node))) {
         const pel_node *left = node->Compare.left, *right = node->Compare.comparators.at[0];
         if (node->Compare.ops.n == 1 && left->kind == PEL_Name && pel_same(left, right))

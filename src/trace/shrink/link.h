@@ -58,6 +58,9 @@ void pel_guard_root(pel_synth *s, pel_group *root); /* assertions at its top: wh
 /* ---- key_order.c ---- */
 void pel_refuse_key_order(pel_synth *s, pel_group *group);
 
+/* ---- counting.c ---- */
+bool pel_holds_by_counting(pel_synth *s, const pel_group *group, const pel_node *test); /* x.all(), of ranges */
+
 /* ---- results.c ---- */
 bool pel_is_none_by_default(const pel_log *log, const pel_log_class *record, pel_name field);
 
