@@ -110,7 +110,11 @@ const graph = (() => {
     });
     for (let i = 0; i < p; i++) if (used[i]) { box.parts[i].x = PAD + x[i]; }
     ranks.forEach((rank, r) => { for (const v of rank) if (v < p) box.parts[v].y = tops[r]; });
-    for (const list of pieces) for (const q of list) { q.x0 = PAD + x[q.a] + outOf[q.a]; q.x1 = PAD + x[q.b] + into[q.b]; q.y0 = tops[g.at[q.a]] + h[q.a]; }
+    for (const list of pieces) for (const q of list) { /* what leads back is beside what leads there */
+      q.x0 = PAD + x[q.a] + outOf[q.a] + (q.e[4] === 1 && q.a < p ? Math.min(10, w[q.a] / 4) : 0);
+      q.x1 = PAD + x[q.b] + into[q.b] + (q.e[4] === 1 && q.b < p ? Math.min(10, w[q.b] / 4) : 0);
+      q.y0 = tops[g.at[q.a]] + h[q.a];
+    }
     box.inner = { ranks, tops, bottoms, x, w, h, IN, OUT, gaps: pieces, far: g.edges.filter(e => e[4] === 2) };
     const loose = box.parts.filter((part, i) => !used[i]);
     const [w2, h2] = shelve(loose, ranks.length ? PAD + width + GAP * 1.5 : PAD, ranks.length ? Math.max(tops[0], HEAD + 10) : y, ranks.length ? y : 0);
@@ -225,7 +229,7 @@ const graph = (() => {
   /* What nothing flows to or from, in rows beside the rest. */
   function shelve(parts, left, y, tall) {
     if (!parts.length) return [0, 0];
-    const area = parts.reduce((sum, part) => sum + (part.w + GAP) * (part.h + GAP), 0), wish = Math.max(Math.sqrt(area * 1.6), tall ? area / tall : 0, 200);
+    const area = parts.reduce((sum, part) => sum + (part.w + GAP) * (part.h + GAP), 0), wish = Math.max(200, Math.min(Math.sqrt(area * 1.6), tall ? area / tall : Infinity));
     let x = left, height = 0, most = 0;
     for (const part of parts) {
       if (x > left && x - left + part.w > wish) { x = left; y += height + 14; height = 0; }

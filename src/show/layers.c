@@ -8,6 +8,7 @@
 enum {
     BENDS_PER_VERTEX = 4, /* as many bends at most, and ... */
     BENDS_ANYHOW = 4096,  /* ... these */
+    MOST_BENDS = 200000,  /* but never more: nobody could follow them */
     MOST_ROUNDS = 24,
     WORK = 30000000 /* edges looked at while vertices change places */
 };
@@ -172,6 +173,7 @@ static int by_length(const void *a, const void *b) {
 static void share_bends(layering *l) {
     pel_layers *g = l->out;
     uint64_t may = (uint64_t)BENDS_PER_VERTEX * ((uint64_t)g->n_vertices + g->n_edges) + BENDS_ANYHOW;
+    if (may > MOST_BENDS) may = MOST_BENDS;
     span *spans = pel_new_array(l->ctx, (uint64_t)g->n_edges + 1, span);
     for (uint32_t i = 0; i < g->n_edges; i++) spans[i] = (span){ i, span_of(l, &g->edges[i]) };
     qsort(spans, g->n_edges, sizeof *spans, by_length);

@@ -12,6 +12,8 @@ await page.goto("file://" + page_path);
 if (await page.evaluate(() => graph.hasFlow())) {
   await page.click("#openBoxes");
   wrong.push(...(await scene(page)).wrong);
+  const [width, height] = await page.evaluate(() => [graph.scene().w, graph.scene().h]);
+  if (width > 40 * height) wrong.push(`the picture is ${width} wide and ${height} high`);
 } else {
   await page.click("#showGraph");
   wrong.push(await page.locator("#empty").innerText());

@@ -86,6 +86,15 @@ def test_nothing_is_on_anything(chromium: str, tmp_path: pathlib.Path, seed: int
     assert json.loads(run("scene.mjs", str(page), chromium, str(tmp_path / "scene.png"))) == []
 
 
+def test_what_has_no_flow_is_beside_the_rest(chromium: str, tmp_path: pathlib.Path) -> None:
+    """A thousand modules that nothing flows to are a block, not a line."""
+    root = node("", "Net", *(node(f"t{i}", f"T{i % 7}") for i in range(1000)))
+    page = tmp_path / "page.html"
+    page.write_text(view(json.dumps({"networks": [{"name": "net", "tree": [root], "flow": flow("t0 t1")}]}), "html"),
+                    encoding="utf-8")
+    assert json.loads(run("scene.mjs", str(page), chromium, str(tmp_path / "scene.png"))) == []
+
+
 def test_without_flow_it_is_said(chromium: str, tmp_path: pathlib.Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(view(json.dumps({"networks": [{"name": "net", "tree": [node("", "Net", node("a", "A"))]}]}),

@@ -112,7 +112,7 @@ static void bends_have_a_limit(pel_ctx *ctx) {
     for (uint32_t i = 0; i + 2 < N; i++) edges[n++] = (pair){ i, N - 1 };
     pel_layers g = lay(ctx, N, PEL_NO_VERTEX, PEL_NO_VERTEX, edges, n);
     CHECK(g.n_long > 0 && g.n_ranks == N);
-    CHECK(g.n_all < 14 * N);
+    CHECK(g.n_all <= N + 200000);
 }
 
 static void a_million_edges_take_seconds(pel_ctx *ctx) {
