@@ -186,7 +186,8 @@ def _own_name(value: Any) -> str | None:
     if _is_torch_op(value):
         return f"torch.ops.{value}"
     if type(value).__module__ == "torch._library.custom_ops" and type(value).__name__ == "CustomOpDef":
-        return "torch.ops." + value._qualname.replace("::", ".")  # what @torch.library.custom_op makes of a function
+        operator: str = value._qualname  # what @torch.library.custom_op makes of a function
+        return "torch.ops." + operator.replace("::", ".")
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if name is None and not isinstance(value, type):
         name = getattr(value, "__name__", None)

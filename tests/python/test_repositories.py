@@ -43,3 +43,48 @@ def test_warnings_are_in_no_text() -> None:
 def test_a_filter_that_raises_is_refused() -> None:
     with pytest.raises(pellucid.SkeletonError, match="a filter that may make exceptions of warnings"):
         pellucid.skeleton(Quiet("error"), X, progress=False)
+
+
+class Layer:
+    is_fixed = False
+
+    def __init__(self) -> None:
+        self.keys: Any = None
+
+    def update(self, keys):
+        self.keys = keys if self.keys is None else torch.cat([self.keys, keys], 1)
+        return self.keys
+
+
+class Growing(Layer):
+    pass
+
+
+class Cache:
+    """As transformers' caches are: a property of the whole that asks its layers, which are of a class with bases."""
+
+    def __init__(self, n: int = 2) -> None:
+        self.layers = [Growing() for _ in range(n)]
+
+    @property
+    def is_fixed(self):
+        return all(layer.is_fixed for layer in self.layers)
+
+
+class Decodes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other, self.may_skip = nn.Linear(4, 4), nn.Linear(4, 4), True
+
+    def forward(self, x, cache):
+        may_skip = self.may_skip and not (getattr(cache, "is_fixed", False) and x.shape[1] == 1)
+        for at, layer in enumerate((self.one, self.other)):
+            if not isinstance(cache.layers[at], Layer):
+                raise ValueError("no layer of a cache")
+            x = x + cache.layers[at].update(layer(x)).sum(1, keepdim=True)
+        return x.sum(1) if may_skip else x.mean(1)
+
+
+def test_a_cache_of_the_callers() -> None:
+    source = equal(Decodes(), torch.randn(2, 3, 4), Cache())
+    assert "cache.is_fixed and not_recorded()" in source and '("Layer", "Growing")' in source

@@ -97,10 +97,25 @@ void pel_refuse_author_s_class(pel_walk *w, pel_front front, const pel_call_site
     }
 }
 
+/* The classes of objects for which the answer was yes: of those the file may have one of its own, without the bases. */
+static void add_classes_of(pel_walk *w, pel_front front, const pel_call_site *c, pel_nodes *names) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *given = pel_value_at(w->log, c->args[0].val->at[i]);
+        const pel_value *answer = pel_value_at(w->log, c->val->at[i]);
+        bool is_so = answer->kind == PEL_V_CONST && answer->constant->kind == PEL_CONST_TRUE;
+        if (given->kind != PEL_V_OBJECT || !is_so) continue;
+        pel_str name = pel_str_of(pel_class_at(w->log, given->class)->name->text);
+        bool known = false;
+        for (uint32_t k = 0; k < names->n; k++) known |= pel_str_eq(names->at[k]->Constant.value->text, name);
+        if (!known) pel_nodes_push(w->ctx, names, pel_make_text(w->ctx, name));
+    }
+}
+
 /* any(kind.__name__ == "Box" for kind in type(given).__mro__); in (...) for several */
 void pel_ask_class_by_name(pel_walk *w, pel_front front, pel_call_site *c) {
     pel_nodes names = { 0 };
     if (!pel_varies(c->val->taint) || !asks_for_names(w, front, c, &names)) return;
+    add_classes_of(w, front, c, &names);
     pel_ctx *ctx = w->ctx;
     pel_name kind = pel_intern_c(ctx, "kind");
     pel_node *clause = pel_node_new(ctx, PEL_comprehension), *each = pel_node_new(ctx, PEL_GeneratorExp);

@@ -115,7 +115,8 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_constant(w, front, NULL, PEL_WHY_COMPUTED); /* no operand so far */
     pel_nodes kept = { 0 };
     uint32_t level = w->level;
-    bool dynamic = false, truths = false, all_truths = true; /* the operand kept last, or all, give but truths */
+    bool dynamic = false, raises = false;
+    bool truths = false, all_truths = true; /* the operand kept last, or all, give but truths */
     for (uint32_t k = 0; k < node->BoolOp.values.n && now.front.n; k++) {
         if (k > 0) w->in_expression++;
         pel_val *operand = pel_eval(w, now.front, node->BoolOp.values.at[k]);
@@ -134,9 +135,11 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
             all_truths &= truths;
         }
         if (!last && !next.front.n && data) {
-            if (!may_hold(w, operand, now.front.n))
+            bool holds = may_hold(w, operand, now.front.n);
+            raises = !holds && w->in_expression; /* where no statement can assert it */
+            if (!holds && !raises)
                 pel_guard(w, node, operand->text, !is_and, "path not recorded");
-            else if (pel_taint_counts(operand->taint)) /* items or not_recorded() */
+            else if (raises || pel_taint_counts(operand->taint)) /* items or not_recorded() */
                 pel_nodes_push(w->ctx, &kept, raising_call(w));
         }
         if (data && next.front.n < now.front.n) w->level++;
@@ -155,6 +158,10 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     } else {
         val->text = pel_shallow(w, node);
         val->text->BoolOp.values = kept;
+        if (raises) {
+            pel_note_node(w->s, val->text, PEL_NOTE_EFFECT); /* it holds on that condition, whatever reads it */
+            val->fixed = w->effect = true;
+        }
         if (dynamic) val->taint = pel_taint_join(w->ctx, val->taint, pel_computed_taint(w, front, val, true));
     }
     return pel_finish(w, front, node, val);

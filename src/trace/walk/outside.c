@@ -610,6 +610,17 @@ static void name_instances(pel_walk *w, pel_front front, pel_call_site *c) {
     c->val->text->Call.args.at[1] = classes.n == 1 ? classes.at[0] : all;
 }
 
+/* Whether it is the getter of this name of the module, or of the author's object. */
+static bool is_getter(const pel_walk *w, pel_id activation, pel_id of, pel_name name) {
+    const pel_activation *child = &w->log->activations.at[activation];
+    const pel_group *group = w->s->group_of[activation];
+    if (!child->direct || !group || w->log->codes.at[child->code].code->name != name) return false;
+    uint8_t kind = pel_value_at(w->log, of)->kind;
+    if (kind == PEL_V_MODULE) return group->class;
+    return kind == PEL_V_OBJECT && group->n_params == 1 &&
+           pel_same_object(w->log, child->locals[group->params[0].local], of);
+}
+
 /* getattr(module, "name", None) where the name is a property's: module.name. */
 static bool asks_property(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
@@ -618,14 +629,8 @@ static bool asks_property(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_node *name = c->args[1].val->text;
     if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR || c->args[0].val->lost) return false;
     pel_name attribute = pel_intern_str(w->ctx, name->Constant.value->text);
-    for (uint32_t i = 0; i < c->kids.n; i++) {
-        const pel_activation *child = &w->log->activations.at[c->kids.at[i].activation];
-        const pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        bool of_module = pel_value_at(w->log, c->args[0].val->at[c->kids.at[i].lane])->kind == PEL_V_MODULE;
-        if (!child->direct || !group || !group->class || !of_module ||
-            w->log->codes.at[child->code].code->name != attribute)
-            return false;
-    }
+    for (uint32_t i = 0; i < c->kids.n; i++)
+        if (!is_getter(w, c->kids.at[i].activation, c->args[0].val->at[c->kids.at[i].lane], attribute)) return false;
     c->val->text = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
     pel_link_property(w, &c->kids, c->args[0].val, c->val, attribute);
     return true;
