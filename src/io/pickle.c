@@ -119,6 +119,7 @@ static void append_pairs(machine *m, pel_pickled *to, pel_pickled *const *items,
     if (n % 2) fail(m, "a key without its value");
     note_keys(m, items, n, 2);
     note_filled(m, to);
+    if (to->kind == PEL_P_DICT && !to->items.n && n) pel_push(m->ctx, &m->result->dicts, to);
     if (to->kind == PEL_P_LIST || to->kind == PEL_P_BYTES) to->is_changed = true; /* sets items by their numbers */
     append(m, to, items, n);
 }
@@ -135,6 +136,7 @@ static void push_marked(machine *m, pel_pickle_kind kind) {
     if (kind == PEL_P_DICT && n % 2) fail(m, "a key without its value");
     if (kind == PEL_P_DICT || kind == PEL_P_FROZENSET) note_keys(m, items, n, kind == PEL_P_DICT ? 2 : 1);
     push(m, collection(m, kind, items, n));
+    if (kind == PEL_P_DICT && n) pel_push(m->ctx, &m->result->dicts, top(m));
 }
 
 static void push_tuple(machine *m, uint32_t n) {

@@ -81,6 +81,7 @@ typedef struct pel_pickle {
     PEL_VEC(pel_pickled *) calls;       /* every call, in order: CALL and NEW */
     PEL_VEC(pel_pickled *) builds;      /* every object that got a state, in order */
     PEL_VEC(pel_pickled *) filled;      /* every object but Python's own containers that things were put into */
+    PEL_VEC(pel_pickled *) dicts;       /* every dict that is not empty */
     PEL_VEC(pel_pickled *) keys;        /* what was a key, or in a set: CALL, NEW, and tuples, which may hold them */
     PEL_VEC(pel_pickled *) persistents; /* every object that the file's reader makes of an id */
     PEL_VEC(pel_pickled_array) arrays;

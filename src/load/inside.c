@@ -159,7 +159,9 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input
     bool is_file = pel_is_zip(bytes) || pel_is_npy(bytes) || pel_is_tar(bytes) || has_mark ||
                    pel_is_packed_otherwise(bytes) || (packing && is_named);
     if (!is_file && !pel_is_pickle_in(ctx, input)) {
-        bool is_model = pel_is_hdf5(bytes) || pel_is_gguf(bytes) || pel_is_tflite(bytes) || is_named_as_model(name);
+        bool is_settings = bytes.len && bytes.ptr[0] == '{' && !memchr(name.ptr, '.', name.len); /* "data" */
+        bool is_model =
+            is_settings || pel_is_hdf5(bytes) || pel_is_gguf(bytes) || pel_is_tflite(bytes) || is_named_as_model(name);
         return (is_model || is_named_as_text(name)) && look_at_named(ctx, out, name, input, at);
     }
     inner_file *inner = pel_new(ctx, inner_file);

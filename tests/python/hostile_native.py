@@ -1,9 +1,11 @@
 """Hostile files for native code that believes what it is given: numpy takes bytes for pointers, Cython takes items of a
-tuple without counting, readers of archives choose among two directories. They are read, never opened: each was seen to
-end the process that opened it, or to run its call."""
+tuple without counting, readers of archives choose among two directories; and settings that other loaders act on. They
+are read, never opened."""
 
 from __future__ import annotations
 
+import base64
+import json
 import struct
 from typing import Any
 
@@ -13,9 +15,12 @@ from hostile_parts import (
     Maker,
     archive,
     called,
+    field,
+    js,
     named,
     new,
     npy,
+    onnx,
     pickled,
     raw_bytes,
     text,
@@ -203,7 +208,37 @@ def archives() -> dict[str, Maker]:
     }
 
 
+# ---- settings that a loader of another kind acts on ----
+
+ENCODED = base64.b64encode(RUN).decode()
+TARGETS = {"net": {"_target_": "os.system", "command": "id"}}
+
+
+def settings() -> dict[str, Maker]:
+    policy = json.dumps({"policy_class": {":type:": "<class 'abc.ABCMeta'>", ":serialized:": ENCODED}})
+    component = "components:\n  x:\n    type: evil.module.Thing\n    init_parameters: {}\n"
+    address = field(13, field(1, b"location") + field(2, b"*/_ORT_MEM_ADDR_/*")) + field(14, 1)
+    return {
+        "settings_in_checkpoint.ckpt": lambda: torch_zip(pickled(value({"hyper_parameters": TARGETS}))),
+        "settings_by_dict.pkl": lambda: b"(" + text("class_path") + text("subprocess.Popen") + b"d.",
+        "settings_maker.ckpt": lambda: torch_zip(
+            pickled(value({"hyper_parameters": {"_instantiator": "os.system", "command": "id"}}))
+        ),
+        "settings_of_arrays.npz": lambda: archive(
+            ("a.npy", npy("'<f4'", bytes(4))), ("config.json", json.dumps(TARGETS))
+        ),
+        "policy.zip": lambda: archive(("data", policy), ("_stable_baselines3_version", "2.3")),
+        "policy.json": js({"x": {":serialized:": ENCODED}}),
+        "encoded.json": js({"state": ENCODED}),
+        "haystack.yaml": lambda: component.encode(),
+        "haystack_flow.yaml": lambda: b"x: {'type': evil.module.Thing, init_parameters: {}}\n",
+        "haystack.json": js({"components": {"x": {"type": "evil.Thing", "init_parameters": {}}}}),
+        "address.onnx": lambda: onnx(field(5, field(1, 4) + field(2, 1) + field(8, b"w") + address)),
+    }
+
+
 NATIVE: dict[str, Maker] = {
+    **settings(),
     **{f"memory_{name}.pkl": lambda body=body: pickled(body) for name, body in numpy_memory().items()},
     **{f"counts_{name}.pkl": lambda body=body: pickled(body) for name, body in short_tuples().items()},
     "joblib_size.pkl": joblib_size,

@@ -362,6 +362,22 @@ static void audit_uses(auditor *a, const pel_loaded_pickle *row) {
     if (outer || a->nesting == 0) a->loud = outer;
 }
 
+/* Settings that a checkpoint carries along: opening it calls nothing of them, but hydra, Lightning and their like do
+ * when they make the model again. */
+static void audit_settings(auditor *a, const pel_pickle *pickle) {
+    for (uint32_t i = 0; i < pickle->dicts.n; i++) {
+        const pel_pickled *dict = pickle->dicts.at[i];
+        for (uint32_t j = 0; j + 1 < dict->items.n; j += 2) {
+            const pel_pickled *key = dict->items.at[j], *value = dict->items.at[j + 1];
+            if (key->kind != PEL_P_STR || value->kind != PEL_P_STR || !pel_is_call_key(key->text)) continue;
+            if (pel_leaves_memory(value->text))
+                pel_find(a->ctx, a->findings, PEL_SUSPECT, "target", a->member, dict->at,
+                         pel_format(a->ctx, "settings name %.*s under %.*s, which a loader of settings calls",
+                                    PEL_FMT(value->text), PEL_FMT(key->text)));
+        }
+    }
+}
+
 static void audit_pickle(auditor *a, const pel_loaded_pickle *row, pel_str inside) {
     const pel_pickle *pickle = row->pickle;
     pel_str member = !inside.len       ? row->member
@@ -370,6 +386,7 @@ static void audit_pickle(auditor *a, const pel_loaded_pickle *row, pel_str insid
     pel_str outer = a->member;
     a->member = member;
     audit_uses(a, row);
+    audit_settings(a, pickle);
     a->member = outer;
     if (pickle->protocol > 5)
         pel_find(a->ctx, a->findings, PEL_SUSPECT, "protocol", member, 0,

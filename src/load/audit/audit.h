@@ -92,6 +92,11 @@ pel_verdict pel_audit_summary(const pel_audited *rows, size_t n, const pel_audit
 
 /* ---- names ---- */
 
+/* A key under which configs have the name of what their loader calls; and whether a dotted name is one of those that
+ * are known to leave memory. */
+bool pel_is_call_key(pel_str key);
+bool pel_leaves_memory(pel_str dotted);
+
 typedef enum pel_name_kind {
     PEL_NAME_PLAIN,   /* native, and makes plain values whatever it is given: OrderedDict, a tensor */
     PEL_NAME_SCRIPT,  /* a type of TorchScript, which its reader makes without Python */

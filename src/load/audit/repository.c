@@ -1,6 +1,7 @@
 /* A model's repository: what loading it with its own code (trust_remote_code=True) would import and run. Source is read
  * and not run; configs say which of it is meant; notebooks, requirements and hydra's configs are what people run. */
 #include "base/json_read.h"
+#include "io/pickle.h"
 #include "io/zip.h"
 #include "load/audit/audit.h"
 #include "load/audit/source_effects.h"
@@ -167,6 +168,10 @@ static void load_notebook(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel
 
 /* ---- configs ---- */
 
+static bool is_base64_digit(char c) {
+    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || strchr("+/-_=\n\r", c);
+}
+
 /* "modeling_net.Net", or "owner/other--modeling_net.Net", which is code of another repository. */
 static void read_reference(repository *r, const char *who, const pel_json_value *value) {
     pel_str text = pel_json_text(value);
@@ -206,8 +211,8 @@ static void read_map(repository *r, const pel_json_value *map) {
 
 /* Keys under which loaders look for the name of what they call: hydra and NeMo, Lightning, torchtune, latent diffusion,
  * MLflow. */
-static bool is_call_key(pel_str key) {
-    static const char *const keys[] = { "_target_", "class_path", "_component_", "loader_module" };
+bool pel_is_call_key(pel_str key) {
+    static const char *const keys[] = { "_target_", "class_path", "_component_", "loader_module", "_instantiator" };
     for (size_t i = 0; i < PEL_COUNT(keys); i++)
         if (pel_str_is(key, keys[i])) return true;
     return false;
@@ -276,6 +281,8 @@ static bool is_hot(pel_str target, bool is_expression) {
     if (!is_own && pel_is_library(rest) && pel_effect_of(rest) == PEL_EFFECT_NONE) return false;
     return pel_effect_of(rest) > PEL_EFFECT_UNKNOWN || pel_judge_name(module, name, &ignored) == PEL_NAME_HOT;
 }
+
+bool pel_leaves_memory(pel_str dotted) { return is_hot(dotted, true); }
 
 static void judge_target(pel_ctx *ctx, pel_loaded *out, pel_str target, uint64_t at) {
     pel_severity severity = is_hot(target, true)                       ? PEL_DANGER
@@ -348,10 +355,36 @@ static bool read_constructor(pel_ctx *ctx, pel_loaded *out, const pel_json_value
     return true;
 }
 
+/* Haystack's components: {"type": "module.Class", "init_parameters": {}}, which it imports and makes. */
+static bool read_component(pel_ctx *ctx, pel_loaded *out, const pel_json_value *object) {
+    const pel_json_value *type = pel_json_get(object, "type");
+    if (!type || type->kind != PEL_J_STR || !pel_json_get(object, "init_parameters")) return false;
+    judge_target(ctx, out, type->text, type->at);
+    return true;
+}
+
+/* A pickle in the digits of base64, as stable-baselines3 has them in JSON (":serialized:"). It is judged as any other:
+ * who reads such a text unpickles it. */
+static bool read_encoded_pickle(pel_ctx *ctx, pel_loaded *out, pel_str key, const pel_json_value *item) {
+    static const char mark[] = "gA"; /* the first byte of protocol 2 and later */
+    bool is_marked = pel_str_is(key, ":serialized:") || pel_str_is(key, "py/b64");
+    if (item->text.len < 16 || !(is_marked || pel_str_starts(item->text, PEL_STR(mark)))) return false;
+    for (size_t i = 0; i < item->text.len; i++)
+        if (!is_base64_digit(item->text.ptr[i])) return false;
+    pel_str bytes = pel_base64(ctx, item->text);
+    if (!pel_is_pickle(bytes)) return false;
+    pel_pickle *pickle = pel_pickle_read(ctx, bytes, 0, key, &out->findings);
+    pel_push(
+        ctx, &out->pickles,
+        (pel_loaded_pickle){ pickle, pel_format(ctx, "base64 at byte %llu", (unsigned long long)item->at), false });
+    return true;
+}
+
 /* Names and files of code that a value may be, by its key. */
 static bool judge_pair(pel_ctx *ctx, pel_loaded *out, pel_str key, const pel_json_value *item, int depth) {
     bool is_text = item->kind == PEL_J_STR && item->text.len;
-    if (is_call_key(key) && item->kind == PEL_J_STR) {
+    if (is_text && read_encoded_pickle(ctx, out, key, item)) return true;
+    if (pel_is_call_key(key) && item->kind == PEL_J_STR) {
         judge_target(ctx, out, item->text, item->at);
         return true;
     }
@@ -401,6 +434,7 @@ static bool find_imports(pel_ctx *ctx, pel_loaded *out, const pel_json_value *it
 
 static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *value, int depth) {
     bool any = read_constructor(ctx, out, value);
+    any = read_component(ctx, out, value) || any;
     if (depth > MAX_LEVELS) pel_throw(ctx, PEL_E_TOO_DEEP, value->at, "a config nests deeper than %d", MAX_LEVELS);
     bool is_object = value->kind == PEL_J_OBJECT;
     if (value->kind == PEL_J_STR && value->text.len < MAX_NAME && is_hot(with_dot(ctx, value->text), false)) {
@@ -422,6 +456,13 @@ static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *va
         any = find_targets(ctx, out, item, depth + 1) || any;
     }
     return any;
+}
+
+void pel_judge_settings(pel_ctx *ctx, pel_loaded *out, const pel_json_value *root) {
+    repository r = { .ctx = ctx, .out = out };
+    const pel_json_value *map = pel_json_get(root, "auto_map");
+    if (map) read_map(&r, map);
+    find_targets(ctx, out, root, 0);
 }
 
 /* "\x5f" and "\u005f" in quotes are letters to a reader of YAML. */
@@ -753,8 +794,24 @@ static void read_yaml_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t
     }
 }
 
+/* The types of components, as read_component has them: also in braces, several to a line. */
+static void read_yaml_types(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
+    for (size_t i = 0; i + 5 < line.len; i++) {
+        if (memcmp(line.ptr + i, "type", 4) != 0 || (i && is_word_byte(line.ptr[i - 1]))) continue;
+        size_t start = i + 4;
+        if (start < line.len && strchr("\"'", line.ptr[start])) start++;
+        if (start >= line.len || line.ptr[start] != ':') continue;
+        start++;
+        while (start < line.len && strchr(" \t\"'", line.ptr[start])) start++;
+        pel_str name = word_of(pel_str_from(line, start));
+        if (name.len && memchr(name.ptr, '.', name.len)) judge_target(ctx, out, name, at + start);
+    }
+}
+
 static void read_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text) {
-    each_line(ctx, out, pel_yaml_without_comments(ctx, text), read_yaml_line);
+    text = pel_yaml_without_comments(ctx, text);
+    each_line(ctx, out, text, read_yaml_line);
+    if (pel_str_find(text, PEL_STR("init_parameters"))) each_line(ctx, out, text, read_yaml_types);
 }
 
 /* A path file of Python: its lines that begin with import are run whenever Python starts with it in its packages. */

@@ -419,6 +419,7 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     pel_map_set(ctx, &out->read, config->offset, 1);
     pel_str text = pel_zip_content(ctx, zip, config, MAX_CONFIG, &out->findings);
     const pel_json_value *model = read_config(ctx, out, config->name, text);
+    if (!pel_is_keras_config(model)) pel_judge_settings(ctx, out, model); /* another library's */
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = *zip->input };
     pel_judge_keras(ctx, out, config->name, model);

@@ -83,6 +83,13 @@ static unsigned bits_of(pel_str dtype) {
 
 static void place_outside(onnx_file *f, pel_model_tensor *tensor, pel_str name, pel_str location, uint64_t offset,
                           uint64_t size) {
+    /* onnxruntime takes a name with stars for an address in its own memory */
+    if (memchr(location.ptr, '*', location.len)) {
+        pel_find(f->ctx, &f->out->findings, PEL_DANGER, "external", name, 0,
+                 pel_format(f->ctx, "its data is read from %.*s, which is no file: a reader may take it for an address",
+                            PEL_FMT(location)));
+        return;
+    }
     if (!pel_is_safe_path(location)) {
         pel_find(
             f->ctx, &f->out->findings, PEL_DANGER, "path", name, 0,
