@@ -239,6 +239,13 @@ int cli_worse(int a, int b);
 /* Whether to use colours: a terminal, and neither NO_COLOR nor TERM=dumb. */
 bool cli_is_terminal(FILE *stream);
 
+/* ---- two models (pair.c) ---- */
+
+/* Opens the two operands (or what -e gives), files or sources, and hands them to a job; their names end with a NUL.
+ * Returns an exit code. */
+typedef int cli_pair_job(const cli_args *args, pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b);
+int cli_with_pair(const cli_args *args, cli_pair_job *job);
+
 /* ---- live Python (live.c) ---- */
 
 /* Becomes a Python that runs pellucid._live with the same subcommand and arguments; returns only if it can't start. */
@@ -259,6 +266,7 @@ void cli_print_zsh_completion(FILE *out);
 
 /* ---- the subcommands ---- */
 
+extern const cli_command cli_cmd_align;
 extern const cli_command cli_cmd_ast;
 extern const cli_command cli_cmd_audit;
 extern const cli_command cli_cmd_compare;

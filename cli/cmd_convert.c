@@ -70,7 +70,7 @@ static int write_failed(const output *o) {
     return CLI_BAD_INPUT;
 }
 
-static int make_file(const cli_args *args, const char *name, cli_model *model, pel_ctx *ctx) {
+static int make_file(const cli_args *args, const char *name, cli_model *model, pel_text map, pel_ctx *ctx) {
     output o = { .path = cli_value(args, "output"), .from = -1, .mapped = model->input.bytes };
     o.is_mapped = model->input.mapped != 0;
     pel_error error;
@@ -92,7 +92,8 @@ static int make_file(const cli_args *args, const char *name, cli_model *model, p
     } else {
         pel_convert_options how = { .prefix = name ? NULL : cli_value(args, "prefix"),
                                     .with_constants = !name && cli_has(args, "constants"),
-                                    .for_source = !name && cli_has(args, "for-source") };
+                                    .for_source = !name && cli_has(args, "for-source"),
+                                    .map = map };
         size_t n_left = 0;
         bool done = name
                         ? pellucid_extract(ctx, &model->file, (pel_text){ name, strlen(name) }, write_piece, &o, &error)
@@ -125,12 +126,19 @@ static int run(const cli_args *args) {
     pel_ctx *ctx = cli_open_for_models(args);
     if (!ctx) return CLI_BAD_INPUT;
     int result;
-    if (cli_open_model(args->operands[0], &model, &error)) {
-        result = make_file(args, name, &model, ctx);
+    const char *map = name ? NULL : cli_value(args, "map");
+    cli_input read = { 0 };
+    if (map && cli_has(args, "for-source")) {
+        result = cli_usage_error(args->command, "--map and --for-source each say which tensors are written");
+    } else if (map && !cli_read(map, PEL_TREE_MAX, &read, &error)) {
+        result = cli_report(ctx, &(cli_input){ .name = map }, &error, false);
+    } else if (cli_open_model(args->operands[0], &model, &error)) {
+        result = make_file(args, name, &model, read.bytes, ctx);
         cli_close_model(&model);
     } else {
         result = cli_report(ctx, &model.input, &error, false);
     }
+    cli_release(&read);
     pellucid_close(ctx);
     return result;
 }
@@ -141,6 +149,7 @@ static const cli_option convert_options[] = {
     { 0, "constants", NULL, "what no state dict has, too: buffers that are not persistent, constants", NULL },
     { 0, "for-source", NULL,
       "the tensors that the source which `skeleton FILE` writes has: its names, orders and shapes", NULL },
+    { 0, "map", "FILE", "the tensors of another layout, by a map that `align --json` wrote", NULL },
     CLI_OPTION_MEMORY,
     CLI_OPTION_INSECURE,
     CLI_OPTION_END,

@@ -5,29 +5,10 @@
 
 /* In the order of the overview. */
 const cli_command *const cli_commands[] = {
-    &cli_cmd_skeleton,
-    &cli_cmd_verify,
-    &cli_cmd_diff,
-    &cli_cmd_sketch,
-    &cli_cmd_tree,
-    &cli_cmd_serve,
-    &cli_cmd_scan,
-    &cli_cmd_lsp,
-    &cli_cmd_explain,
-    &cli_cmd_audit,
-    &cli_cmd_survey,
-    &cli_cmd_compare,
-    &cli_cmd_convert,
-    &cli_cmd_extract,
-    &cli_cmd_decompile,
-    &cli_cmd_dis,
-    &cli_cmd_ast,
-    &cli_cmd_format,
-    &cli_cmd_demo,
-    &cli_cmd_help,
-    &cli_cmd_version,
-    &cli_cmd_completion,
-    NULL,
+    &cli_cmd_skeleton, &cli_cmd_verify,  &cli_cmd_diff,    &cli_cmd_sketch,    &cli_cmd_tree,       &cli_cmd_serve,
+    &cli_cmd_scan,     &cli_cmd_lsp,     &cli_cmd_explain, &cli_cmd_audit,     &cli_cmd_survey,     &cli_cmd_compare,
+    &cli_cmd_align,    &cli_cmd_convert, &cli_cmd_extract, &cli_cmd_decompile, &cli_cmd_dis,        &cli_cmd_ast,
+    &cli_cmd_format,   &cli_cmd_demo,    &cli_cmd_help,    &cli_cmd_version,   &cli_cmd_completion, NULL,
 };
 
 static const cli_command *find_command(const char *name) {

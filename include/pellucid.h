@@ -343,6 +343,8 @@ typedef struct pel_convert_options {
     /* those that no state dict has, too: buffers that are not persistent, constants of a program */
     bool with_constants;
     bool for_source; /* those of the source that pellucid_recover writes: its names, orders and shapes */
+    pel_text
+        map; /* what pellucid_align wrote as JSON: the tensors of its B, made of those of this file; may be empty */
 } pel_convert_options;
 
 /* All tensors as a safetensors file. Fails before anything is written if a tensor can't be converted. n_left (may be
@@ -368,6 +370,28 @@ typedef struct pel_compare_result {
 PEL_API bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,
                               const pel_compare_options *options, pel_text *out, pel_compare_result *result,
                               pel_error *error);
+
+typedef struct pel_align_options {
+    bool as_json;        /* docs/align.md; it is also the map that pellucid_convert takes */
+    bool without_values; /* by names, shapes and order alone */
+    pel_text *python;    /* set to a module with `convert(state_dict)`; NULL: not wanted */
+} pel_align_options;
+
+typedef struct pel_align_result {
+    unsigned rows;      /* tensors of b that have their source */
+    unsigned ambiguous; /* that fit several of a */
+    unsigned missing;   /* that have none */
+    unsigned unused;    /* of a, that nothing of b needs */
+    unsigned equal;     /* rows that are bit-equal and not constant */
+    unsigned lost;      /* of either, that could not be read */
+} pel_align_result;
+
+/* Which tensor of a is which of b: two implementations, or two layouts of a checkpoint. By values where both have some,
+ * by names, shapes and order else; what these leave open is said to be ambiguous. Files are those of pellucid_compare.
+ * result: NULL if of no interest. */
+PEL_API bool pellucid_align(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,
+                            const pel_align_options *options, pel_text *out, pel_align_result *result,
+                            pel_error *error);
 
 /* ---- networks from source, nothing executed ---- */
 

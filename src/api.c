@@ -9,6 +9,7 @@
 #include "decompile/line_map.h"
 #include "load/audit/audit.h"
 #include "load/content.h"
+#include "model/align.h"
 #include "python/parse.h"
 #include "python/print.h"
 #include "show/show.h"
@@ -532,6 +533,7 @@ typedef struct content_call {
     const pel_model_file *file;
     pel_str name; /* of a tensor, or the prefix of all that are wanted */
     bool with_constants, for_source;
+    pel_str map;
     size_t n_left;
     pel_writer writer;
     pel_loaded loaded;
@@ -554,6 +556,14 @@ static void convert_body(pel_ctx *ctx, void *arg) {
         call->with_constants = true;
     } else {
         pel_load(ctx, call->file, &call->loaded);
+    }
+    if (call->map.len) {
+        uint64_t most = UINT64_MAX;
+        pel_network *mapped = pel_network_mapped(ctx, &call->loaded.networks, call->map, pel_tensor_bytes, &most);
+        call->loaded.networks = (pel_networks){ 0 };
+        pel_push(ctx, &call->loaded.networks, mapped);
+        call->n_left = pel_write_safetensors(ctx, &call->loaded, call->name, true, &call->writer);
+        return;
     }
     call->n_left = pel_write_safetensors(ctx, &call->loaded, call->name, call->with_constants, &call->writer);
 }
@@ -578,6 +588,7 @@ bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pel_conver
                           .name = pel_str_of(how.prefix ? how.prefix : ""),
                           .with_constants = how.with_constants,
                           .for_source = how.for_source,
+                          .map = str_of(how.map),
                           .writer = { write, arg } };
     bool done = run_content_call(ctx, convert_body, &call, error);
     if (n_left) *n_left = call.n_left;
@@ -652,4 +663,68 @@ bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_fil
     result->differences = call.found.differences.n + (call.found.lost_a > 0) + (call.found.lost_b > 0);
     result->open = call.found.open;
     return done;
+}
+
+/* ---- which tensor is which ---- */
+
+#define GATHERED_FOR_VALUES ((uint64_t)8 << 20) /* of one tensor that does not lie in the file as it is */
+
+typedef struct align_call {
+    const pel_model_file *files[2];
+    pel_align_options options;
+    pel_alignment found;
+    pel_buf out;
+    pel_str python;
+} align_call;
+
+/* Of several networks in a file, the two of which most is known to be the same. */
+static void align_body(pel_ctx *ctx, void *arg) {
+    align_call *call = arg;
+    pel_loaded loaded[2];
+    uint32_t tried = 0, best = 0;
+    uint64_t most = GATHERED_FOR_VALUES;
+    for (int i = 0; i < 2; i++) {
+        loaded[i] = (pel_loaded){ 0 };
+        pel_load_any(ctx, call->files[i], &loaded[i]);
+        if (!loaded[i].networks.n)
+            pel_throw(ctx, PEL_E_FORMAT, 0, "there is no network in %.*s", (int)call->files[i]->name.len,
+                      call->files[i]->name.ptr);
+    }
+    for (uint32_t i = 0; i < loaded[0].networks.n; i++)
+        for (uint32_t k = 0; k < loaded[1].networks.n && tried < MAX_PAIRS; k++, tried++) {
+            pel_alignment found = { .names = { str_of(call->files[0]->name), str_of(call->files[1]->name) } };
+            pel_network_align(ctx, loaded[0].networks.at[i], loaded[1].networks.at[k],
+                              call->options.without_values ? NULL : pel_tensor_bytes, &most, &found);
+            if (tried && found.rows.n <= best) continue;
+            best = found.rows.n;
+            call->found = found;
+        }
+    if (call->options.python) call->python = pel_alignment_python(ctx, &call->found);
+    if (call->options.as_json)
+        pel_alignment_json(ctx, &call->found, &call->out);
+    else
+        pel_alignment_text(ctx, &call->found, &call->out);
+}
+
+bool pellucid_align(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b, const pel_align_options *options,
+                    pel_text *out, pel_align_result *result, pel_error *error) {
+    align_call call = { .files = { a, b }, .out = pel_buf_in(ctx) };
+    if (options) call.options = *options;
+    pel_err err;
+    bool done = pel_attempt(ctx, align_body, &call, &err);
+    if (!done) {
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
+        return false;
+    }
+    *out = text_of(pel_buf_str(&call.out));
+    if (call.options.python) *call.options.python = text_of(call.python);
+    if (!result) return true;
+    pel_align_counts n = pel_alignment_count(&call.found);
+    *result = (pel_align_result){ .rows = n.rows,
+                                  .ambiguous = n.open,
+                                  .missing = n.only_b,
+                                  .unused = n.only_a,
+                                  .equal = n.equal,
+                                  .lost = call.found.lost[0] + call.found.lost[1] };
+    return true;
 }

@@ -3,6 +3,7 @@
     skeleton, record, sketch     a running model as one file; calls that a program makes; the author's files, cut
     diff                         what differs between two skeletons, class by class
     tree, compare                the hierarchy of a model or a checkpoint; whether a checkpoint fits
+    align                        which tensor of one model is which of another, and the function that converts
     scan                         the networks that source code builds, without executing it
     audit, convert, extract      model files: what opening them would run; their tensors
     recover                      the source of a model file that holds a program
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from ._pellucid import Error, __version__
 
 if TYPE_CHECKING:
+    from ._align import Alignment, align
     from ._compiler import Explanation, debug, explain, explain_trace, install, prepare_debug, uninstall
     from ._decompile import Decompiled, decompile, decompile_map, recompile
     from ._diff import Difference, diff
@@ -47,16 +49,17 @@ if TYPE_CHECKING:
     from ._verdict import Answer, Check, Report
 
 __all__ = [
-    "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error", "Explanation",
-    "Numerics", "Recording", "Recovered", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches",
-    "Survey", "Syntax", "Tree", "Written", "__version__", "ast", "audit", "bisect_numerics", "compare", "convert",
-    "debug", "decompile", "decompile_map", "diff", "dis", "explain", "explain_trace", "extract", "format", "install",
-    "link", "prepare_debug", "recompile", "record", "recover", "scan", "serve", "skeleton", "sketch", "survey", "tree",
-    "uninstall", "verify", "without_weights",
+    "Alignment", "Answer", "Audit", "Check", "Comparison", "Decompiled", "Difference", "Disassembly", "Error",
+    "Explanation", "Numerics", "Recording", "Recovered", "Report", "Scan", "Skeleton", "SkeletonError", "Sketch",
+    "Sketches", "Survey", "Syntax", "Tree", "Written", "__version__", "align", "ast", "audit", "bisect_numerics",
+    "compare", "convert", "debug", "decompile", "decompile_map", "diff", "dis", "explain", "explain_trace", "extract",
+    "format", "install", "link", "prepare_debug", "recompile", "record", "recover", "scan", "serve", "skeleton",
+    "sketch", "survey", "tree", "uninstall", "verify", "without_weights",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
 _MODULES = {
+    "_align": "Alignment align",
     "_compiler": "Explanation debug explain explain_trace install prepare_debug uninstall",
     "_decompile": "Decompiled decompile decompile_map recompile",
     "_diff": "Difference diff",

@@ -265,16 +265,18 @@ class Written(Result):
 
 
 def convert(file: Path, output: Path, *, prefix: str | None = None, constants: bool = False,
-            for_source: bool = False, memory: int | None = None, insecure: bool = False) -> Written:
+            for_source: bool = False, map: Path | None = None, memory: int | None = None,
+            insecure: bool = False) -> Written:
     """Writes every tensor of a model file's state dict into a safetensors file, bit by bit, without executing anything.
 
     Args:
         prefix: only the tensors whose names begin so, without it
         constants: what no state dict has, too: buffers that are not persistent, constants of a program
         for_source: the tensors of the source that `recover` writes: its names, orders and shapes
+        map: those of another layout, by a file that `Alignment.save` or `align --json` wrote
     """
-    options = options_of(output=output, prefix=prefix, constants=constants, for_source=for_source, memory=memory,
-                         insecure=insecure)
+    options = options_of(output=output, prefix=prefix, constants=constants, for_source=for_source, map=map,
+                         memory=memory, insecure=insecure)
     return Written(output, run("convert", *options, "--", os.fspath(file))[1].strip())
 
 

@@ -144,6 +144,57 @@ static void write_tensor(pel_ctx *ctx, const found_tensor *row, const pel_writer
     write_bytes(ctx, writer, bytes.ptr, (size_t)row->size);
 }
 
+/* ---- in memory ---- */
+
+typedef struct filling {
+    char *at;
+    size_t n, size;
+} filling;
+
+static bool fill(void *arg, pel_text bytes) {
+    filling *f = arg;
+    if (bytes.len > f->size - f->n) return false;
+    memcpy(f->at + f->n, bytes.ptr, bytes.len);
+    f->n += bytes.len;
+    return true;
+}
+
+typedef struct reading {
+    const found_tensor *row;
+    pel_str bytes;
+} reading;
+
+static void read_body(pel_ctx *ctx, void *arg) {
+    reading *r = arg;
+    const pel_stored *stored = r->row->tensor->stored;
+    if (!stored->strides) {
+        r->bytes = stored->unpack ? stored->unpack(ctx, stored)
+                   : stored->far  ? pel_input_whole(ctx, stored->far)
+                                  : stored->bytes;
+        if (r->bytes.len < r->row->size) fail_short(ctx, r->row);
+        r->bytes.len = (size_t)r->row->size;
+        return;
+    }
+    filling f = { .at = pel_alloc_raw(ctx, r->row->size + 1), .size = (size_t)r->row->size };
+    write_tensor(ctx, r->row, &(pel_writer){ fill, &f });
+    r->bytes = (pel_str){ f.at, f.n };
+}
+
+bool pel_tensor_bytes(pel_ctx *ctx, void *most, const pel_model_tensor *tensor, pel_str *bytes) {
+    found_tensor row = { .name = tensor->name, .tensor = tensor, .width = pel_dtype_size(tensor->dtype) };
+    uint64_t count;
+    pel_err ignored;
+    if (!tensor->stored || !row.width || !pel_shape_count(&tensor->shape, &count) ||
+        __builtin_mul_overflow(count, (uint64_t)row.width, &row.size))
+        return false;
+    bool is_made = tensor->stored->strides || tensor->stored->unpack || tensor->stored->far;
+    if (is_made && row.size > *(const uint64_t *)most) return false;
+    reading r = { .row = &row };
+    if (!pel_attempt(ctx, read_body, &r, &ignored)) return false;
+    *bytes = r.bytes;
+    return true;
+}
+
 /* ---- npy ---- */
 
 static const struct {

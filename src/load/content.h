@@ -18,5 +18,8 @@ pel_str pel_npy_dtype(pel_str type);
  * because no state dict has them; with_constants writes these, too. */
 size_t pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, bool with_constants,
                              const pel_writer *writer);
+/* The bytes of one tensor in the order of its indices (a pel_align_bytes). most: a uint64_t, how many may be gathered
+ * or fetched for it; false if it would take more, or they can't be had. */
+bool pel_tensor_bytes(pel_ctx *ctx, void *most, const pel_model_tensor *tensor, pel_str *bytes);
 
 #endif

@@ -29,13 +29,13 @@ NOT_IN_PYTHON = {
 }
 # Options whose parameter has another form: what is switched off, what may be given several times, keywords of Python.
 RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict",
-           "no-open": "open", "leaf": "leaves", "call": "methods", "with": "known"}
+           "no-open": "open", "no-values": "values", "leaf": "leaves", "call": "methods", "with": "known"}
 # Options that functions give as methods of what they return, or take as a target.
 ELSEWHERE = {("skeleton", "output"), ("skeleton", "map"), ("skeleton", "init"), ("sketch", "output"),
              ("scan", "output"),
              ("decompile", "output"), ("decompile", "marshal"), ("explain", "numerics"), ("explain", "vary"),
              ("explain", "try"), ("explain", "trace"), ("explain", "timeline"),
-             ("format", "output"), ("compare", "code"), ("explain", "output"),
+             ("format", "output"), ("compare", "code"), ("align", "code"), ("explain", "output"),
              ("verify", "against"),  # the model itself
              ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain"),
              ("scan", "sarif"),

@@ -50,6 +50,12 @@ static bool call_compare(pel_ctx *ctx, pel_text input, pel_error *error) {
     return pellucid_compare(ctx, &file, &file, NULL, &out, NULL, error);
 }
 
+static bool call_align(pel_ctx *ctx, pel_text input, pel_error *error) {
+    const pel_model_file file = { .name = { "x", 1 }, .bytes = input };
+    pel_text out, python;
+    return pellucid_align(ctx, &file, &file, &(pel_align_options){ .python = &python }, &out, NULL, error);
+}
+
 static bool call_recover(pel_ctx *ctx, pel_text input, pel_error *error) {
     pel_text out;
     return pellucid_recover(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, &out, error);
@@ -115,6 +121,7 @@ static const entry_point entry_points[] = {
     { "tree", call_tree, { PICKLE, TREE, "what?" } },
     { "audit", call_audit, { PICKLE, "c__main__\nNet\n(tR.", "what?" } },
     { "compare", call_compare, { TREE, PICKLE } },
+    { "align", call_align, { TREE, PICKLE } },
     { "convert", call_convert, { TREE, PICKLE } },
     { "recover", call_recover, { PICKLE } },
     { "language server", call_lsp, { SESSION, "Content-Length: 2\r\n\r\n{}" } },
