@@ -20,7 +20,8 @@ TEXT = (pathlib.Path(__file__).resolve().parent.parent / "data" / "kinds.txt").r
 PROGRAMS = dict(re.findall(r"(?ms)^=== (\w+)\n(.*?)(?=^=== |\Z)", TEXT))
 HEAD = TEXT[:TEXT.index("\n=== ")]
 FAST = ("guided_diffusion_block", "function_that_calls_helpers_and_back", "tree_lstm_ints",
-        "star_of_a_closure_called_with_more_and_fewer", "record_with_setters_of_its_own", "record_that_a_dict_held")
+        "star_of_a_closure_called_with_more_and_fewer", "record_with_setters_of_its_own", "record_that_a_dict_held",
+        "record_that_is_unpacked")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -21,8 +21,15 @@ static bool is_field(const pel_log *log, pel_name name) {
     return false;
 }
 
+/* self.encoder(output), outputs.append(output), Output(output): not values.update(output), which asks for its keys. */
 static bool is_ours(const pel_synth *s, const pel_node *callee) {
-    if (callee->kind == PEL_Attribute) return true; /* self.encoder(output) */
+    static const char *const keepers[] = { "append", "insert", "add" };
+    const pel_node *base = callee;
+    for (size_t i = 0; callee->kind == PEL_Attribute && i < PEL_COUNT(keepers); i++)
+        if (pel_name_is(callee->Attribute.attr, keepers[i])) return true;
+    while (base->kind == PEL_Attribute || base->kind == PEL_Subscript)
+        base = base->kind == PEL_Attribute ? base->Attribute.value : base->Subscript.value;
+    if (base != callee) return base->kind == PEL_Name && pel_name_is(base->Name.id, "self");
     for (uint32_t i = 0; callee->kind == PEL_Name && i < s->program->classes.n; i++)
         if (s->program->classes.at[i]->name == callee->Name.id) return true;
     return false;
@@ -36,6 +43,12 @@ static bool has_plain_targets(const pel_node *assign) {
     return true;
 }
 
+static bool is_unpacked(const pel_node *dict, const pel_node *output) { /* {**output} */
+    for (uint32_t i = 0; i < dict->Dict.values.n; i++)
+        if (dict->Dict.values.at[i] == output && !dict->Dict.keys.at[i]) return true;
+    return false;
+}
+
 /* Whether a plain dataclass will do where the output stands. */
 static bool is_plain_use(const search *look, const pel_node *output) {
     const pel_node *parent = look->parent;
@@ -47,13 +60,13 @@ static bool is_plain_use(const search *look, const pel_node *output) {
     case PEL_IfExp: return parent->IfExp.test != output;
     case PEL_Compare: return parent->Compare.ops.at[0] == PEL_Is || parent->Compare.ops.at[0] == PEL_IsNot;
     case PEL_Subscript: return parent->Subscript.value != output;
-    case PEL_keyword:
+    case PEL_keyword: return parent->keyword.arg != NULL; /* **output */
     case PEL_Return:
     case PEL_Expr:
     case PEL_Tuple:
     case PEL_List:
-    case PEL_Dict:
     case PEL_NamedExpr: return true;
+    case PEL_Dict: return !is_unpacked(parent, output);
     default: return false;
     }
 }
