@@ -6,7 +6,7 @@ const graph = (() => {
   const HEAD = 22, LINE = 16, PAD = 14, GAP = 26, BEND_GAP = 12, RANK_GAP = 30, MOST_BOXES = 30000, FIRST_BOXES = 120, MOST_LINES = 4000, READABLE = 5.5 / 12;
   const canvas = document.getElementById("canvas"), NO_EDGES = { parts: [], ranks: [], edges: [] };
   let data = null, root = null, top = null, byNumber = [], selected = null, view = { x: 0, y: 0, k: 1 }, waiting = false, colours = {};
-  let hooks = { select() {}, said() {} }, n_boxes = 0, shown = new Map(), painted = false;
+  let hooks = { select() {}, said() {} }, painted = false;
 
   /* ---- words ---- */
 
@@ -42,10 +42,12 @@ const graph = (() => {
 
   function graphOf(node) { return data && ((node.whole && data.whole[node.number]) || data.folded[node.number]) || NO_EDGES; }
 
+  /* A box that nothing changed in is used again: to open one of ten thousand is to lay out what is around it. */
   function boxOf(node, last, times, around) {
+    const old = node.box;
+    if (old && old.last === last && old.times === times) { old.around = around; return old; }
     const box = { node, last, times, around, kids: node.kids.length > 0 && !node.from.shared_with, open: false, x: 0, y: 0, w: 0, h: 0, in: 0, out: 0 };
-    n_boxes++;
-    shown.set(node.id, box);
+    node.box = box;
     if (box.kids && node.drawn) openBox(box);
     else measureClosed(box);
     return box;
@@ -241,11 +243,19 @@ const graph = (() => {
     return [most, y + height + PAD];
   }
 
+  function touch(node) { for (let at = node; at; at = at.parent) at.box = null; }
+  /* The box of a node, if it is in the picture: its last one may be in a module that was closed since. */
+  function shownOf(node) {
+    const found = node.box;
+    let box = found;
+    for (; box && box.around; box = box.around) if (!box.around.open || box.around.parts[box.index] !== box) return null;
+    return box && box === top ? found : null;
+  }
   function rebuild(anchor) {
-    const before = anchor && shown.get(anchor.id), was = before && placeOf(before);
-    n_boxes = 0; shown = new Map();
+    const before = anchor && anchor.old, was = before && placeOf(before);
     if (root) { root.drawn = true; top = boxOf(root, root, 1, null); }
-    const after = anchor && shown.get(anchor.id);
+    const after = anchor && shownOf(anchor);
+    if (anchor) anchor.old = null;
     if (was && after) { const is = placeOf(after); view.x += (was.x + before.w / 2 - is.x - after.w / 2) * view.k; view.y += (was.y - is.y) * view.k; }
     ask();
   }
@@ -521,11 +531,17 @@ const graph = (() => {
   function toggle(box, open = !box.open) {
     if (!box || !box.kids || box === top) return;
     box.node.drawn = open;
-    rebuild(box.node);
-    pick(box.node);
-    hooks.said(n_boxes);
+    renew(box.node, box.node);
   }
-  function unfold(box) { box.around.node.whole = true; rebuild(box.node); pick(box.node); hooks.said(n_boxes); }
+  function unfold(box) { box.around.node.whole = true; renew(box.node, box.around.node); }
+  /* Lays out again what changed and all around it; what the hand is on stays where it is. */
+  function renew(node, changed) {
+    node.old = shownOf(node);
+    touch(changed);
+    rebuild(node);
+    pick(node);
+    hooks.said();
+  }
 
   /* Shows a node: what is around it opens, and what it is folded into unfolds. */
   function reveal(node) {
@@ -533,10 +549,10 @@ const graph = (() => {
     let changed = false;
     for (let at = node; at.parent; at = at.parent) {
       const up = at.parent;
-      if (up !== root && !up.drawn) { up.drawn = true; changed = true; }
-      if (!up.whole && groupsOf(up).some(([first, , times]) => times > 1 && first !== at) && !representative(up, at)) { up.whole = true; changed = true; }
+      if (up !== root && !up.drawn) { up.drawn = true; touch(up); changed = true; }
+      if (!up.whole && groupsOf(up).some(([first, , times]) => times > 1 && first !== at) && !representative(up, at)) { up.whole = true; touch(up); changed = true; }
     }
-    if (changed) { rebuild(); hooks.said(n_boxes); }
+    if (changed) { rebuild(); hooks.said(); }
     pick(node);
     if (selected) centre(selected);
   }
@@ -547,7 +563,9 @@ const graph = (() => {
     for (let i = 0; i < g.parts.length; i += 2) if (g.parts[i] === index) return true;
     return false;
   }
-  function pick(node) { selected = node ? shown.get(node.id) || null : null; if (selected === top) selected = null; ask(); }
+  /* While somebody types, nothing opens. */
+  function look(node) { pick(node); if (selected) centre(selected); }
+  function pick(node) { selected = node ? shownOf(node) : null; if (selected === top) selected = null; ask(); }
 
   function openAll(open) {
     let left = MOST_BOXES;
@@ -559,6 +577,7 @@ const graph = (() => {
       left -= inner.length;
       for (const kid of inner) level.push(kid);
     }
+    for (const node of byNumber) node.box = null;
     rebuild(); fitAll();
     pick(byNumber[0]);
     return left <= 0 && open ? `only the first ${MOST_BOXES.toLocaleString("en")} parts were opened` : "";
@@ -578,22 +597,23 @@ const graph = (() => {
 
   function load(given, start, all) {
     data = given; root = start; byNumber = all; selected = null; top = null;
-    for (const node of all) { node.drawn = false; node.whole = false; }
+    for (const node of all) { node.drawn = node.whole = false; node.box = node.old = null; }
     if (data && root) { openSome(); rebuild(); begin(); }
     ask();
   }
 
   /* Of all that is shown: how many edges close a cycle, how many have no bends. */
   function counts() {
-    let back = 0, long = 0, n = 0;
+    let back = 0, long = 0, n = 0, boxes = 0;
     const stack = top ? [top] : [];
     while (stack.length) {
       const box = stack.pop();
+      boxes++;
       if (!box.open) continue;
       for (const e of box.graph.edges) { n++; back += e[4] === 1; long += e[4] === 2; }
       for (const part of box.parts) stack.push(part);
     }
-    return { boxes: n_boxes, edges: n, back, long, left_out: data ? data.left_out : 0 };
+    return { boxes, edges: n, back, long, left_out: data ? data.left_out : 0 };
   }
 
   /* ---- pictures ---- */
@@ -688,6 +708,6 @@ const graph = (() => {
   new ResizeObserver(() => ask()).observe(canvas);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
 
-  return { load, theme, reveal, pick, zoom, fitAll, begin, openAll, counts, png, svg, ask, hooks: given => { hooks = given; },
-    hasFlow: () => !!data, paintNow: () => paint(pen, view, canvas.clientWidth, canvas.clientHeight, devicePixelRatio || 1), scene: () => top, view: () => view, placeOf };
+  return { load, theme, reveal, pick, look, zoom, fitAll, begin, openAll, counts, png, svg, ask, hooks: given => { hooks = given; },
+    hasFlow: () => !!data, paintNow: () => paint(pen, view, canvas.clientWidth, canvas.clientHeight, devicePixelRatio || 1), toggle: path => { const node = byNumber.find(n => n.path === path), box = node && shownOf(node); if (box) toggle(box); }, scene: () => top, view: () => view, placeOf };
 })();

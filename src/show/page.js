@@ -161,19 +161,20 @@ function reveal() {
   else if ((at + 2) * ROW > list.scrollTop + list.clientHeight) list.scrollTop = (at + 2) * ROW - list.clientHeight; /* below the head */
 }
 
-function select(id, fromGraph) {
+/* how: what the graph does, which opens what is around the node if nothing is said */
+function select(id, how = "reveal") {
   selected = id; reveal(); draw(); detail();
   if (!nodes[id]) return;
-  if (fromGraph) graph.pick(nodes[id]); else if (!$("flow").hidden) graph.reveal(nodes[id]);
+  if (!$("flow").hidden) graph[how](nodes[id]);
   remember(nodes[id].path);
 }
 function toggle(node, open) { if (!matches && node.kids.length) { node.open = open; lay(); } }
-function go(path, fromGraph) {
+function go(path, how) {
   const node = nodes.find(n => n.path === path);
   if (!node) return false;
   clearSearch();
   for (let up = node.parent; up; up = up.parent) { up.open = true; if (groups(up).some(g => g[2] > 1)) up.unfolded = up.unfolded || !groups(up).some(g => g[0] === node || g[0] === up); }
-  lay(); select(node.id, fromGraph);
+  lay(); select(node.id, how);
   return true;
 }
 
@@ -353,7 +354,7 @@ function search() {
   }
   $("found").textContent = matches.hits.length.toLocaleString("en") + " found";
   lay();
-  if (matches.hits.length) select(matches.hits[0]);
+  if (matches.hits.length) select(matches.hits[0], "look");
 }
 function clearSearch() { if (matches) { $("search").value = ""; matches = null; query = ""; $("found").textContent = ""; lay(); } }
 
@@ -417,7 +418,7 @@ for (const [button, pane] of Object.values(PANES)) $(button).onclick = () => {
   if (pane === "flow" && !$("flow").hidden) { graph.begin(); if (selected) graph.reveal(nodes[selected]); sayDrawn(); }
 };
 /* split1 is the right edge of the tree, split2 the left edge of the details. */
-for (const [id, name, pane, sign] of [["split1", "--a", "hierarchy", 1], ["split2", "--b", "detail", -1]]) {
+for (const [id, pane, sign] of [["split1", "hierarchy", 1], ["split2", "detail", -1]]) {
   const move = width => { $(pane).style.flex = `0 0 ${Math.round(Math.max(160, Math.min(innerWidth - 320, width)))}px`; draw(); graph.ask(); };
   $(id).addEventListener("pointerdown", e => { $(id).setPointerCapture(e.pointerId); });
   $(id).addEventListener("pointermove", e => { if ($(id).hasPointerCapture(e.pointerId)) { const r = $(pane).getBoundingClientRect(); move(sign > 0 ? e.clientX - r.left : r.right - e.clientX); } });
@@ -442,7 +443,7 @@ function keep(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 const fileName = end => (($("title").textContent || "graph").replace(/[^\w.-]+/g, "_").slice(0, 80) || "graph") + end;
-graph.hooks({ select: node => go(node.path, true), said: () => sayDrawn() });
+graph.hooks({ select: node => go(node.path, "pick"), said: () => sayDrawn() });
 $("less").onclick = () => graph.zoom(0.8);
 $("more").onclick = () => graph.zoom(1.25);
 $("fit").onclick = () => graph.fitAll();

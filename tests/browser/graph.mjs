@@ -76,6 +76,31 @@ await page.waitForFunction(() => document.querySelector("#detail .path")?.textCo
 await page.evaluate(() => { location.hash = "#no.such"; });
 await page.waitForFunction(() => document.getElementById("found").textContent === "there is no no.such");
 
+// the second network of the page has an address, too
+await page.evaluate(() => { location.hash = "#@1/only"; });
+await page.waitForFunction(() => document.querySelector("#detail .path")?.textContent === "only");
+assert.match(page.url(), /#@1\/only$/);
+await page.evaluate(() => { location.hash = "#stem"; });
+await page.waitForFunction(() => document.querySelector("#detail .path")?.textContent === "stem");
+await page.evaluate(() => { location.hash = "#no.such"; });
+
+// what is typed opens nothing; Enter does
+await page.click("#closeBoxes");
+await page.fill("#search", "blocks.1.b");
+assert.equal((await scene()).found["blocks.1.b"], undefined);
+await page.keyboard.press("Enter");
+assert.ok((await scene()).found["blocks.1.b"]);
+assert.deepEqual((await scene()).wrong, []);
+await page.keyboard.press("Escape");
+
+// what is opened and closed leaves the rest as it was
+await page.click("#openBoxes");
+const opened = (await scene()).found;
+for (const path of ["blocks.0", "blocks", "blocks"]) await page.evaluate(path => graph.toggle(path), path);
+assert.equal((await scene()).found["blocks.0"].open, false);
+await page.evaluate(() => graph.toggle("blocks.0"));
+assert.deepEqual((await scene()).found, opened);
+
 // zoom keeps the place under the hand
 await page.click("#fit");
 const before = await at("stem", 10, 10);

@@ -61,7 +61,8 @@ def test_the_graph(chromium: str, tmp_path: pathlib.Path) -> None:
     network = {"name": "net", "tree": [root],
                "flow": flow("input stem", *edges, f"{ends[-1]} head", "head output")}
     page = tmp_path / "page.html"
-    page.write_text(view(json.dumps({"networks": [network]}), "html"), encoding="utf-8")
+    second = {"name": "second", "tree": [node("", "Other", node("only", "A"))]}
+    page.write_text(view(json.dumps({"networks": [network, second]}), "html"), encoding="utf-8")
     run("graph.mjs", str(page), chromium, str(tmp_path / "graph.png"))
 
 
