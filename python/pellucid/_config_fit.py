@@ -157,6 +157,8 @@ class Fitter:
                 yield from self._with(e, "*", first // base)
             if first and base % first == 0 and base // first > 1:
                 yield from self._with(e, "//", base // first)
+            if base % 2 and base // 2 == first:  # half of an odd kernel_size
+                yield from self._with(e, "//", 2)
             if base > 0 and first > 1:
                 yield from self._under(int(first) * base, e)
             yield from self._with(e, "+", first - base) if first > base else self._with(e, "-", base - first)

@@ -91,6 +91,11 @@ def test_numbers_that_no_field_explains_stay():
     assert not fitter.fit((0.1, 0.3, 0.1), ["f"])
 
 
+def test_half_of_an_odd_size():
+    assert [e.text for e in Fitter({"f": (3, 4, 7)}).fit((1, 2, 3), ["f"])] == [f"{CFG}.f // 2"]
+    assert not Fitter({"f": (3, 4, 7)}).fit((1, 5, 2), ["f"])
+
+
 def test_a_line_needs_three_points():
     """Two numbers are always on a line: without a third they say nothing."""
     assert not Fitter({"f": (6, 12)}).fit((256, 448), ["f"])

@@ -2,6 +2,7 @@
  *
  * What a constructor computed is a number by the time a model is recorded, and sixteen digits tell a reader nothing. A
  * form is taken if it gives the same bits, so nothing is lost if the author meant another one. */
+#include "trace/depends/uses.h"
 #include "trace/passes.h"
 #include "trace/program.h"
 
@@ -145,6 +146,65 @@ static void write_number(void *arg, pel_node **slot) {
     pel_each_child(node, write_number, arg);
 }
 
+/* ---- what a formula names ---- */
+
+typedef struct hoist {
+    pel_ctx *ctx;
+    const pel_node *init;
+    pel_nodes before; /* statements that must come before the one that is looked at */
+} hoist;
+
+static bool is_free(const hoist *h, pel_name name) {
+    const pel_node *args = h->init->FunctionDef.args;
+    for (uint32_t i = 0; i < args->arguments.args.n; i++)
+        if (args->arguments.args.at[i]->arg.arg == name) return false;
+    for (uint32_t i = 0; i < h->before.n; i++)
+        if (pel_bound_name(h->before.at[i]) == name) return false;
+    const pel_uses uses = pel_uses_in(NULL, h->init->FunctionDef.body, name);
+    return uses.binds <= 1 && uses.captured; /* by the lambda alone */
+}
+
+/* f((lambda place: place[:, None] - place)(a))  ->  place = a; f(place[:, None] - place), where it is always asked. */
+static void hoist_argument(void *arg, pel_node **slot) {
+    hoist *h = arg;
+    pel_node *node = *slot;
+    switch ((int)node->kind) {
+    case PEL_IfExp:
+    case PEL_BoolOp:
+    case PEL_ListComp:
+    case PEL_GeneratorExp:
+    case PEL_DictComp:
+    case PEL_SetComp:
+    case PEL_Lambda:
+    case PEL_FunctionDef: return;
+    default: break;
+    }
+    const pel_node *lambda = node->kind == PEL_Call && node->Call.func->kind == PEL_Lambda ? node->Call.func : NULL;
+    if (!lambda) {
+        pel_each_child(node, hoist_argument, h);
+        return;
+    }
+    const pel_nodes params = lambda->Lambda.args->arguments.args;
+    if (params.n != 1 || node->Call.args.n != 1 || node->Call.keywords.n || !is_free(h, params.at[0]->arg.arg)) return;
+    pel_node *name = pel_make_name(h->ctx, params.at[0]->arg.arg, PEL_Store);
+    pel_nodes_push(h->ctx, &h->before, pel_make_assign(h->ctx, name, node->Call.args.at[0]));
+    *slot = lambda->Lambda.body;
+}
+
+static void name_arguments(pel_ctx *ctx, pel_node *init) {
+    pel_nodes made = { 0 };
+    hoist h = { .ctx = ctx, .init = init };
+    pel_nodes *body = &init->FunctionDef.body;
+    for (uint32_t i = 0; i < body->n; i++) {
+        uint32_t n = h.before.n;
+        bool is_simple = body->at[i]->kind == PEL_Assign || body->at[i]->kind == PEL_Expr;
+        if (is_simple) hoist_argument(&h, &body->at[i]);
+        for (; n < h.before.n; n++) pel_nodes_push(ctx, &made, h.before.at[n]);
+        pel_nodes_push(ctx, &made, body->at[i]);
+    }
+    *body = made;
+}
+
 void pel_write_numbers(pel_ctx *ctx, pel_program *program) {
     numbers n = { ctx, program };
     for (uint32_t i = 0; program->known && i < program->known->class_facts.n; i++)
@@ -157,6 +217,7 @@ void pel_write_numbers(pel_ctx *ctx, pel_program *program) {
     for (uint32_t i = 0; i < program->classes.n; i++) {
         pel_program_class *class = program->classes.at[i];
         if (class->init) write_number(&n, &class->init);
+        if (class->init && class->init->kind == PEL_FunctionDef) name_arguments(ctx, class->init);
         if (class->def) write_number(&n, &class->def);
     }
     for (uint32_t i = 0; i < program->globals.n; i++)
