@@ -1,7 +1,8 @@
 # A skeleton of hf/mamba, made by pellucid with Python 3.11.7, torch 2.13.0+cpu, transformers 5.22.2.
 # Use: model = MambaModel(); model.load_state_dict(original.state_dict())
-# Verification: bit-equal on the recorded input; eval mode, gradients: the recorded input; eval mode: other data, other
-#   batch sizes (3x12, 5x12, 1x12), other lengths (2x13, 2x15), a second call, other weights, float64; train mode,
+# Load weights before training: the author's initialisation is not in this file, torch.empty has no values.
+# Verification: bit-equal on the recorded input; eval mode: other lengths (2x13, 2x15), other data, other batch sizes
+#   (3x12, 5x12, 1x12), a second call, other weights, float64; eval mode, gradients: the recorded input; train mode,
 #   gradients: the recorded input, other batch sizes (3x12), other lengths (2x13); new tensors are put where the
 #   original puts them
 
@@ -16,12 +17,13 @@ class MambaRMSNorm(nn.Module):
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(64))
+        self.variance_epsilon = 1e-5
 
     def forward(self, hidden_states):
         input_dtype = hidden_states.dtype
         hidden_states = hidden_states.to(torch.float32)
         variance = hidden_states.pow(2).mean(-1, keepdim=True)
-        hidden_states = hidden_states * torch.rsqrt(variance + 1e-5)
+        hidden_states = hidden_states * torch.rsqrt(variance + self.variance_epsilon)
         return self.weight * hidden_states.to(input_dtype)
 
 
@@ -63,6 +65,8 @@ class MambaMixer(nn.Module):
         self.x_proj = nn.Linear(128, 36, bias=False)
         self.dt_proj = nn.Linear(4, 128)
         self.out_proj = nn.Linear(128, 64, bias=False)
+        self.time_step_rank = 4
+        self.ssm_state_size = 16
 
     def forward(self, hidden_states):
         projected_states = self.in_proj(hidden_states).transpose(1, 2)
@@ -70,7 +74,9 @@ class MambaMixer(nn.Module):
         hidden_states_B_C, gate = projected_states.chunk(2, dim=1)
         hidden_states_B_C = causal_conv1d_fn(hidden_states_B_C, self.conv1d.weight.squeeze(1), self.conv1d.bias)
         hidden_states_B_C = hidden_states_B_C.transpose(1, 2)
-        time_step, B, C = torch.split(self.x_proj(hidden_states_B_C), [4, 16, 16], dim=-1)
+        time_step, B, C = torch.split(
+            self.x_proj(hidden_states_B_C), [self.time_step_rank, self.ssm_state_size, self.ssm_state_size], dim=-1
+        )
         time_step = self.dt_proj.weight @ time_step.transpose(1, 2)
         time_proj_bias = self.dt_proj.bias.float()
         scan_output = mamba_selective_scan(
@@ -98,22 +104,9 @@ class MambaBlock(nn.Module):
         return residual.to(torch.float32) + self.mixer(hidden_states)
 
 
-class ModelOutput(dict):
-    def __post_init__(self):
-        self.update((k, v) for k, v in vars(self).items() if v is not None)
-
-    def __getitem__(self, key):
-        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
-
-    def to_tuple(self):
-        return tuple(self.values())
-
-
 @dataclass
-class MambaOutput(ModelOutput):
-    last_hidden_state: torch.Tensor | None = None
-    cache_params: torch.Tensor | None = None
-    hidden_states: torch.Tensor | None = None
+class MambaOutput:
+    last_hidden_state: torch.Tensor
 
 
 torch.export.register_dataclass(MambaOutput)
@@ -126,16 +119,10 @@ class MambaModel(nn.Module):
         self.layers = nn.ModuleList([MambaBlock() for _ in range(2)])
         self.norm_f = MambaRMSNorm()
 
-    def forward(
-        self, input_ids=None, inputs_embeds=None, cache_params=None, use_cache=None, output_hidden_states=None,
-        return_dict=None, attention_mask=None,
-    ):
-        assert (
-            inputs_embeds is cache_params is use_cache is output_hidden_states is return_dict is attention_mask is None
-            and input_ids is not None
-        ), "not recorded with these arguments"
+    def forward(self, input_ids):
+        assert input_ids is not None, "not recorded with this argument"
         hidden_states = self.embeddings(input_ids)
         for mixer_block in self.layers:
             hidden_states = mixer_block(hidden_states)
         return MambaOutput(last_hidden_state=self.norm_f(hidden_states))
-# pellucid: {"asserted":[],"failed":{},"given":{"input_ids":"int64[2, 12]"},"lenient":[],"not_compared":{},"root":"MambaModel","runs":[{"compared":["result","generators","buffers"],"grad":false,"inputs":{"input_ids":"int64[2, 12]"},"mode":"eval","name":"recorded","status":"passed"},{"compared":["events"],"grad":false,"mode":"eval","name":"events","status":"passed"},{"compared":["result","generators","gradients"],"grad":true,"mode":"eval","name":"gradients enabled","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"other data 1","status":"passed"},{"compared":["result","generators"],"grad":true,"mode":"eval","name":"other data 2","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"other data 3","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[3, 12]"},"mode":"eval","name":"other batch 1","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[5, 12]"},"mode":"eval","name":"other batch 2","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[2, 13]"},"mode":"eval","name":"other length 1","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[2, 15]"},"mode":"eval","name":"other length 2","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"other batch 3","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"mode":"train","name":"train","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"inputs":{"input_ids":"int64[3, 12]"},"mode":"train","name":"train: other batch","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"inputs":{"input_ids":"int64[2, 13]"},"mode":"train","name":"train: other length","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"given 1","raises":"ValueError","status":"passed","what":"without input_ids"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"called","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"called again","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"other weights","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"float64","status":"passed"}],"verify":"default"}
+# pellucid: {"asserted":[],"failed":{},"given":{"input_ids":"int64[2, 12]"},"lenient":[],"not_compared":{},"root":"MambaModel","runs":[{"compared":["result","generators","buffers"],"grad":false,"inputs":{"input_ids":"int64[2, 12]"},"mode":"eval","name":"recorded","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[2, 13]"},"mode":"eval","name":"other length 1","status":"passed"},{"compared":["events"],"grad":false,"mode":"eval","name":"events","status":"passed"},{"compared":["result","generators","gradients"],"grad":true,"mode":"eval","name":"gradients enabled","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"other data 1","status":"passed"},{"compared":["result","generators"],"grad":true,"mode":"eval","name":"other data 2","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"other data 3","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[3, 12]"},"mode":"eval","name":"other batch 1","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[5, 12]"},"mode":"eval","name":"other batch 2","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[2, 15]"},"mode":"eval","name":"other length 2","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"other batch 3","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"mode":"train","name":"train","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"inputs":{"input_ids":"int64[3, 12]"},"mode":"train","name":"train: other batch","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"inputs":{"input_ids":"int64[2, 13]"},"mode":"train","name":"train: other length","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"given 1","raises":"ValueError","status":"passed","what":"without input_ids"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"called","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"called again","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"other weights","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"input_ids":"int64[1, 12]"},"mode":"eval","name":"float64","status":"passed"}],"verify":"default"}
