@@ -387,6 +387,11 @@ static void push_stack_global(machine *m) {
                         name->kind == PEL_P_STR ? name->text : unknown, is_computed));
 }
 
+static void use_lists(pel_pickled *tuple) {
+    for (uint32_t i = 0; i < tuple->items.n; i++)
+        if (tuple->items.at[i]->kind == PEL_P_LIST) tuple->items.at[i]->is_used = true;
+}
+
 static pel_pickled_call *push_call(machine *m, pel_pickle_kind kind, pel_pickled *callable, pel_pickled *args,
                                    pel_pickled *kwargs) {
     /* Arrays of joblib are full of chance: what can't be called ends such a reading, as it ends Python's. */
@@ -397,6 +402,7 @@ static pel_pickled_call *push_call(machine *m, pel_pickle_kind kind, pel_pickled
     for (uint32_t i = 0; args->kind == PEL_P_TUPLE && i < args->items.n; i++) {
         pel_pickled *used = args->items.at[i];
         if (used->kind == PEL_P_LIST || used->kind == PEL_P_BYTES) used->is_used = true;
+        if (used->kind == PEL_P_TUPLE) use_lists(used);
     }
     object->call = call;
     pel_push(m->ctx, &m->result->calls, object);
@@ -412,8 +418,7 @@ static void build(machine *m) {
     pel_pickled *state = pop(m), *object = top(m);
     if (object->kind < PEL_P_TUPLE) return;
     if (object->is_used) object->is_changed = true;
-    for (uint32_t i = 0; state->kind == PEL_P_TUPLE && i < state->items.n; i++)
-        if (state->items.at[i]->kind == PEL_P_LIST) state->items.at[i]->is_used = true;
+    if (state->kind == PEL_P_TUPLE) use_lists(state);
     if (!object->states) {
         object->states = pel_new(m->ctx, pel_pickled_states);
         pel_push(m->ctx, &m->result->builds, object);

@@ -98,9 +98,9 @@ void pel_load_repository_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_s
 bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* The same text with spaces for comments, as far as it is certain that they are comments. */
 pel_str pel_yaml_without_comments(pel_ctx *ctx, pel_str text);
-/* Configs of models and notebooks; false: it is neither. */
 /* Names of code in settings of any library, without making them the file's format. */
 void pel_judge_settings(pel_ctx *ctx, pel_loaded *out, const pel_json_value *root);
+/* Configs of models and notebooks; false: it is neither. */
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
 bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);

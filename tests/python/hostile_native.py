@@ -129,6 +129,33 @@ def short_tuples() -> dict[str, bytes]:
     }
 
 
+def arrow(length: int, ends: list[int], letters: bytes, more: bytes = b"", **other: Any) -> bytes:
+    """pandas keeps texts in buffers of pyarrow, which believes all of these numbers."""
+
+    def buffer(content: bytes) -> bytes:
+        return called(named("pyarrow.lib", "py_buffer"), raw_bytes(content))
+
+    kind = called(named("pyarrow.lib", "type_for_alias"), other.get("kind", "large_string"))
+    nulls = other.get("nulls", b"N")
+    buffers = value([nulls, buffer(struct.pack(f"<{len(ends)}q", *ends)), buffer(letters)])
+    data = (kind, length, 0, other.get("offset", 0), buffers + more, value([]), b"N")
+    return called(named("pyarrow.lib", "_restore_array"), value(data))
+
+
+def arrows() -> dict[str, bytes]:
+    grows = arrow(1, [0, 1], b"a", b"\x94") + b"0h\x00" + text("x") + b"a"
+    return {
+        "arrow_length": arrow(1000, [0, 1], b"a"),
+        "arrow_offset": arrow(1, [0, 1], b"a", offset=2**30),
+        "arrow_letters": arrow(1, [0, 2**20], b"a"),
+        "arrow_negative": arrow(1, [-8, 1], b"a"),
+        "arrow_falls": arrow(2, [0, 1, 0], b"a"),
+        "arrow_type": arrow(1, [0, 1], b"a", kind="int64"),
+        "arrow_nulls": arrow(1, [0, 1], b"a", nulls=called(named("pyarrow.lib", "py_buffer"), raw_bytes(b""))),
+        "arrow_grows": grows,
+    }
+
+
 def joblib_size() -> bytes:
     """The code of the dtype swallows what joblib, which believes its state, takes for opcodes."""
     hidden = b"0" + called(SYSTEM, "id") + b"0N."
@@ -241,6 +268,7 @@ NATIVE: dict[str, Maker] = {
     **settings(),
     **{f"memory_{name}.pkl": lambda body=body: pickled(body) for name, body in numpy_memory().items()},
     **{f"counts_{name}.pkl": lambda body=body: pickled(body) for name, body in short_tuples().items()},
+    **{f"{name}.pkl": lambda body=body: pickled(body) for name, body in arrows().items()},
     "joblib_size.pkl": joblib_size,
     **archives(),
 }

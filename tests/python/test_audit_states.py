@@ -10,7 +10,9 @@ import subprocess
 
 import pytest
 
+import hostile_native
 from conftest import PROGRAM, ROOT
+from hostile_parts import value
 
 SAMPLES = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "data" / "files"
 
@@ -112,6 +114,10 @@ HARMLESS = {
                      + b"b"),
     "sparse": new(*CSR, table(_shape=b"K\x01K\x01\x86", data=ARRAY) + b"b"),
     "random_state": BITS + table(state=table(key=ARRAY, pos=b"K\x01")) + b"b",
+    "texts_of_pandas": hostile_native.arrow(2, [0, 1, 3], b"abc"),
+    "record_of_objects": hostile_native.array(
+        hostile_native.record({"a": (hostile_native.OBJECT, 0), "b": (hostile_native.NUMBER, 8)}, 16, 27), (1,),
+        [value(([], 5))]),
     "seeds": SEEDS + b"(K\x01NNK\x04)tb",
     "config": new(*CONFIG, table(hidden_size=b"K\x01") + b"b"),
     "lstm": new(*LSTM, table(_parameters=b"}", _all_weights=b"]](" + text("w") + b"ea", num_layers=b"K\x01") + b"b"),

@@ -1,5 +1,7 @@
 #include "load/audit/audit_use.h"
 
+#include "io/bytes.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -451,6 +453,58 @@ static bool gives_memory(const pel_pickled_global *name, const pel_pickled *args
     return takes_memory(name) && (args->kind != PEL_P_TUPLE || args->items.n > 2 || kwargs);
 }
 
+/* The bytes of a buffer of pyarrow: py_buffer(b"..."), or of a bytearray. */
+static bool arrow_bytes(const pel_pickled *buffer, pel_str *bytes) {
+    const pel_pickled *from =
+        buffer->kind == PEL_P_CALL && pel_pickled_is_global(buffer->call->callable, "pyarrow.lib", "py_buffer")
+            ? pel_pickled_argument(buffer, 0)
+            : NULL;
+    if (from && from->kind == PEL_P_CALL && pel_pickled_is_global(from->call->callable, "builtins", "bytearray"))
+        from = from->items.n ? NULL : pel_pickled_argument(from, 0); /* not one whose items were set */
+    if (!from || from->kind != PEL_P_BYTES || from->is_changed) return false;
+    *bytes = from->text;
+    return true;
+}
+
+/* Whether each text ends where the next one begins, and the last one within the letters. */
+static bool are_whole_texts(pel_str ends, pel_str letters, uint64_t n, size_t width) {
+    uint64_t last = 0;
+    if (n >= ends.len / width) return false;
+    for (uint64_t i = 0; i <= n; i++) {
+        const char *at = ends.ptr + i * width;
+        uint64_t end = width == 8 ? pel_le64(at) : pel_le32(at);
+        if (end < last || end > letters.len) return false;
+        last = end;
+    }
+    return true;
+}
+
+/* pyarrow.lib._restore_array((type, length, nulls, offset, [which are null, ends, letters], children, dictionary)) of
+ * texts, which pandas writes: pyarrow believes all of it, so the buffers must be as large as the numbers say. */
+static bool is_whole_arrow(const pel_pickled *args) {
+    const pel_pickled *data = args->kind == PEL_P_TUPLE && args->items.n == 1 ? args->items.at[0] : NULL;
+    if (!data || data->kind != PEL_P_TUPLE || data->items.n != 7) return false;
+    pel_pickled *const *part = data->items.at;
+    bool is_type =
+        part[0]->kind == PEL_P_CALL && pel_pickled_is_global(part[0]->call->callable, "pyarrow.lib", "type_for_alias");
+    const pel_pickled *alias = is_type ? pel_pickled_argument(part[0], 0) : NULL;
+    if (!alias || alias->kind != PEL_P_STR) return false;
+    size_t width = pel_str_is(alias->text, "large_string") ? 8 : pel_str_is(alias->text, "string") ? 4 : 0;
+    const pel_pickled *buffers = part[4];
+    for (size_t i = 1; i < 4; i++)
+        if (part[i]->kind != PEL_P_INT || part[i]->is_big || part[i]->integer < (i == 2 ? -1 : 0)) return false;
+    if (!width || buffers->kind != PEL_P_LIST || buffers->is_changed || buffers->items.n != 3) return false;
+    if (part[5]->kind != PEL_P_LIST || part[5]->is_changed || part[5]->items.n || part[6]->kind != PEL_P_NONE)
+        return false;
+    pel_str nulls, ends, letters;
+    uint64_t n;
+    if (__builtin_add_overflow((uint64_t)part[1]->integer, (uint64_t)part[3]->integer, &n)) return false;
+    bool has_nulls = buffers->items.at[0]->kind != PEL_P_NONE;
+    if (has_nulls && (!arrow_bytes(buffers->items.at[0], &nulls) || n / 8 + (n % 8 != 0) > nulls.len)) return false;
+    return arrow_bytes(buffers->items.at[1], &ends) && arrow_bytes(buffers->items.at[2], &letters) &&
+           are_whole_texts(ends, letters, n, width);
+}
+
 static const pel_judged memory_given = { PEL_SUSPECT, "calls-given",
                                          "an array is made in the memory of what it is given", false };
 
@@ -461,6 +515,8 @@ static bool is_usual_state(const pel_pickled *state, const pel_effects *effects)
 static pel_judged judge_with(const pel_pickled *callable, const pel_pickled *args, const pel_pickled *kwargs,
                              pel_use use, bool is_script) {
     if (gives_memory(callable->global, args, kwargs)) return memory_given;
+    if (pel_pickled_is_global(callable, "pyarrow.lib", "_restore_array") && !is_whole_arrow(args))
+        return suspect("calls-given", "its buffers are not as large as it says, or of another type than text");
     if (is_plain_global(callable->global) || is_value_name(callable))
         return judge_plain(callable->global, args, kwargs);
     pel_judged judged = judge_named(callable, use, is_script);
