@@ -25,6 +25,9 @@ class Pair:
     skeleton: list[str]
 
 
+FIRST = "Attention"  # what a reader knows best, so that it is seen at once what is gone
+
+
 def demo(folder: str, width: int | None = None) -> int:
     from . import _specs
     from ._sketch import LineTrace
@@ -47,6 +50,7 @@ def demo(folder: str, width: int | None = None) -> int:
     with open(path, encoding="utf-8") as file:
         source = file.read()
     pairs = list(paired(source, made.source, trace.seen.get(path, set())))
+    pairs.sort(key=lambda pair: pair.name != FIRST)
     show.title(f"What it executes: {count(source)} lines became {count(made.source)}")
     for pair in pairs:
         show.pair(pair)

@@ -36,6 +36,14 @@ def test_the_makefile_leaves_the_caller_where_the_files_are_named_from() -> None
     assert rule and "cd " not in rule.group(1) and "demo -o $(BUILD)/demo" in rule.group(1)
 
 
+def test_the_attention_is_shown_first(demo) -> None:
+    folder, said = demo
+    after_title = said.split("lines became", 1)[1].splitlines()
+    assert next(line for line in after_title[1:] if line.strip()).startswith("class Attention(")
+    page = (folder / "files" / "here" / "demo.html").read_text(encoding="utf-8")
+    assert page.index("<h3>Attention") < page.index("<h3>RotaryEmbedding")
+
+
 def test_the_readme_has_the_demos_numbers_and_code(demo) -> None:
     folder, said = demo
     before, after = re.search(r"(\d+) lines became (\d+)", said).groups()
