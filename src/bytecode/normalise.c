@@ -564,11 +564,16 @@ static uint32_t delegation(const pel_insns *insns, uint32_t i) {
     return (insns->at[end].op == PEL_OP_END_SEND ? end + 1 : end) - i;
 }
 
-/* Whether a truth value is made for a jump or for `not`, which ask for it anyway. */
+/* Whether a truth value is made for a test or for `not`, which ask for it anyway. A plain jump does not: the value of
+ * `not not a if b else c` goes on to where the other one is. */
 static bool is_tested(const pel_insns *insns, uint32_t i) {
     do i++;
     while (i < insns->n && insns->at[i].op == PEL_OP_NOP);
-    return i >= insns->n || insns->at[i].op == PEL_OP_UNARY_NOT || insns->at[i].target != PEL_NO_TARGET;
+    if (i >= insns->n) return true;
+    const pel_insn *next = &insns->at[i];
+    bool is_plain = next->op == PEL_OP_JUMP_FORWARD || next->op == PEL_OP_JUMP_BACKWARD ||
+                    next->op == PEL_OP_JUMP_BACKWARD_NO_INTERRUPT;
+    return next->op == PEL_OP_UNARY_NOT || (next->target != PEL_NO_TARGET && !is_plain);
 }
 
 /* The instructions from i on that are not NOP: whether the next ones are these. Returns where they end, 0 if not. */
@@ -1072,6 +1077,7 @@ pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
     pel_canon *canon = relay(&norm);
     pel_norm_thrown_values(ctx, canon);
     if (!plainly) pel_norm_copies(ctx, canon);
+    pel_norm_one_raise(ctx, canon);
     pel_norm_finally(ctx, canon);
     pel_norm_exits(ctx, canon, plainly);
     pel_canon_finish(canon);

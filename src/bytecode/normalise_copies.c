@@ -108,6 +108,29 @@ void pel_norm_copies(pel_ctx *ctx, pel_canon *c) {
     pel_canon_sweep(ctx, c);
 }
 
+static bool raises_again(const pel_ins *ins) { return ins->op == PEL_I_RAISE && ins->arg == 0; }
+
+/* A `raise` behind a handler: 3.10 puts a copy for each of the handler's ends behind the one that the main path has.
+ * One of those that stand in a row is enough. */
+void pel_norm_one_raise(pel_ctx *ctx, pel_canon *c) {
+    if (!c->copies_exits || c->moves_cold) return;
+    uint32_t *first = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
+    bool changed = false;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const pel_ins *before = i ? &c->at[i - 1] : NULL, *ins = &c->at[i];
+        bool is_same = before && raises_again(ins) && raises_again(before) && before->cover == ins->cover &&
+                       before->within == ins->within && before->line == ins->line;
+        first[i] = is_same ? first[i - 1] : i;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t to = c->at[i].target;
+        if (to >= c->n || first[to] == to) continue;
+        c->at[i].target = first[to];
+        changed = true;
+    }
+    if (changed) pel_canon_sweep(ctx, c);
+}
+
 /* The instructions before a place that are the same as those from it on and end the path: how many, 0 if none. */
 static uint32_t twin_before(const pel_canon *c, uint32_t at) {
     for (uint32_t length = 2; length <= MAX_COPY && length <= at && at + length <= c->n_main; length++) {

@@ -79,6 +79,7 @@ void pel_norm_patterns(pel_norm *n);
 void pel_norm_finally(pel_ctx *ctx, pel_canon *canon);
 /* normalise_copies.c */
 void pel_norm_copies(pel_ctx *ctx, pel_canon *canon);
+void pel_norm_one_raise(pel_ctx *ctx, pel_canon *canon);
 void pel_norm_thrown_values(pel_ctx *ctx, pel_canon *c);
 /* normalise_exits.c */
 void pel_norm_exits(pel_ctx *ctx, pel_canon *canon, bool plainly);

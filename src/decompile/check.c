@@ -41,7 +41,7 @@ typedef enum event_kind {
     EV_CATCH,   /* next: the exception is of the type, other: it is not */
     EV_IMPORT,
     EV_IMPORT_ALL,
-    EV_ANY, /* meets everything: what follows can't be reached */
+    EV_NO_END, /* the body of a `finally` that never comes to its end: meets EV_FINALLY, what follows is not reached */
 } event_kind;
 
 typedef struct event {
@@ -51,7 +51,7 @@ typedef struct event {
     pel_name name;          /* or NULL */
     const pel_const *value; /* EV_CONST */
     uint32_t from;          /* of a value: the instruction that the node came from, or PEL_NONE */
-    uint32_t n_args;        /* EV_CALL: how many, PEL_NONE if that is not known */
+    uint32_t n_args;        /* EV_CALL: how many, PEL_NONE if that is not known; of a bare `raise`: `handled` */
     uint32_t next, other;
     uint32_t context; /* the statement around it that catches exceptions, or PEL_NONE */
 } event;
@@ -75,13 +75,15 @@ typedef struct checker {
     PEL_VEC(event) events;
     PEL_VEC(context) contexts;
     bool has_match;
-    uint32_t within; /* context of what is being made */
+    uint32_t within;  /* context of what is being made */
+    uint32_t handled; /* how many exceptions are being handled there: which one a bare `raise` raises again */
     uint32_t break_to, continue_to;
     enclosure *around, *around_loop; /* what a return has to leave; what lies around the innermost loop */
     int depth;
 } checker;
 
 #define MAX_NESTING 900
+#define NOT_SEEN (PEL_NONE - 1)
 
 static uint32_t add(checker *c, event_kind kind, pel_name name, uint32_t next, uint32_t other) {
     event e = { .kind = kind,
@@ -448,7 +450,9 @@ static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
         uint32_t end = add(c, EV_RERAISE, NULL, PEL_NONE, PEL_NONE);
         bool is_empty = stmt->Try.finalbody.n == 1 && stmt->Try.finalbody.at[0]->kind == PEL_Pass;
         if (!is_empty) next = add(c, EV_FINALLY, NULL, next, PEL_NONE);
+        c->handled++;
         open_context(c, body(c, stmt->Try.finalbody, end), false);
+        c->handled--;
         if (!is_empty) enclose(c, &e, EV_FINALLY);
     }
     uint32_t done = body(c, stmt->Try.orelse, next);
@@ -456,7 +460,9 @@ static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
         uint32_t entry = add(c, EV_RERAISE, NULL, PEL_NONE, PEL_NONE);
         for (uint32_t i = stmt->Try.handlers.n; i-- > 0;) {
             pel_node *handler = stmt->Try.handlers.at[i];
+            c->handled++;
             uint32_t inside = body(c, handler->ExceptHandler.body, next);
+            c->handled--;
             if (handler->ExceptHandler.name) inside = add(c, EV_STORE, handler->ExceptHandler.name, inside, PEL_NONE);
             entry = handler->ExceptHandler.type
                         ? value(c, handler->ExceptHandler.type, add(c, EV_CATCH, NULL, inside, entry))
@@ -604,6 +610,7 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     case PEL_Return: return return_value(c, stmt->Return.value, add(c, EV_RETURN, NULL, PEL_NONE, PEL_NONE));
     case PEL_Raise:
         next = add(c, EV_RAISE, NULL, PEL_NONE, PEL_NONE);
+        if (!stmt->Raise.exc) c->events.at[next].n_args = c->handled;
         if (stmt->Raise.cause) next = value(c, stmt->Raise.cause, next);
         return stmt->Raise.exc ? value(c, stmt->Raise.exc, next) : next;
     case PEL_Assert: {
@@ -758,7 +765,7 @@ static event event_at(pel_lift *l, uint32_t i) {
     case PEL_I_EXC_MATCH: e.kind = EV_CATCH, e.other = ins->target; break;
     case PEL_I_FINALLY:
         if (ins->flag)
-            e.kind = EV_ANY;
+            e.kind = EV_NO_END;
         else if (l->c->at[l->c->guards[ins->arg].target + 1].op != PEL_I_RERAISE) /* finally: pass */
             e.kind = EV_FINALLY;
         break;
@@ -818,6 +825,7 @@ typedef struct walk {
     checker c;
     pel_map met;          /* pairs that were compared: (event << 32) | instruction */
     uint32_t *context_of; /* by handler of the code: the context of the tree, or PEL_NONE */
+    uint32_t *handled;    /* by instruction: how many exceptions are being handled, PEL_NONE if that is not known */
     PEL_VEC(meeting) todo;
 } walk;
 
@@ -899,7 +907,9 @@ static void compare_from(walk *w, meeting m) {
         event b;
         m.a = next_event(&w->c, m.a);
         m.b = next_instruction(w, m.a, m.b, &b);
-        if (b.kind == EV_ANY || (b.kind == EV_GO && m.a == PEL_NONE)) return;
+        if (b.kind == EV_RAISE && l->c->at[m.b].arg == 0) b.n_args = w->handled[m.b];
+        if (b.kind == EV_NO_END && m.a != PEL_NONE && w->c.events.at[m.a].kind == EV_FINALLY) return;
+        if (b.kind == EV_GO && m.a == PEL_NONE) return;
         if (b.kind == EV_GO) differ(l, m.b, "a loop without effect");
         pel_lift_tick(l, m.b);
         if (m.a == PEL_NONE && b.kind == EV_RETURN && m.b && returns_none(l->c, m.b)) return;
@@ -913,6 +923,39 @@ static void compare_from(walk *w, meeting m) {
         if (b.other != PEL_NONE) pel_push(l->ctx, &w->todo, ((meeting){ a.other, b.other }));
         m = (meeting){ a.next, b.next };
     }
+}
+
+/* From one place on along all paths: entering a handler is one more, POP_EXC one less. Where paths disagree it is not
+ * known. */
+static void count_handled(walk *w, uint32_t from, uint32_t n) {
+    const pel_canon *code = w->c.l->c;
+    pel_push(w->c.l->ctx, &w->todo, ((meeting){ n, from }));
+    while (w->todo.n) {
+        meeting m = w->todo.at[--w->todo.n];
+        for (uint32_t i = m.b, k = m.a; i < code->n; i++) {
+            const pel_ins *ins = &code->at[i];
+            if (w->handled[i] == k || w->handled[i] == PEL_NONE) break;
+            w->handled[i] = w->handled[i] == NOT_SEEN ? k : PEL_NONE;
+            if (ins->op == PEL_I_EXC) k++;
+            if (ins->op == PEL_I_POP_EXC && k > 0) k--;
+            if (ins->target != PEL_NONE) pel_push(w->c.l->ctx, &w->todo, ((meeting){ k, ins->target }));
+            if (pel_ends(ins)) break;
+        }
+    }
+}
+
+static void count_all_handled(walk *w) {
+    const pel_canon *code = w->c.l->c;
+    w->handled = pel_alloc_raw(w->c.l->ctx, ((size_t)code->n + 1) * sizeof *w->handled);
+    for (uint32_t i = 0; i <= code->n; i++) w->handled[i] = NOT_SEEN;
+    count_handled(w, 0, 0);
+    for (uint32_t g = 0; g < code->n_guards; g++) {
+        uint32_t at = code->guards[g].target;
+        if (code->guards[g].kind != PEL_G_WITH && at < code->n && code->at[at].level)
+            count_handled(w, at, code->at[at].level - 1);
+    }
+    for (uint32_t i = 0; i <= code->n; i++)
+        if (w->handled[i] == NOT_SEEN) w->handled[i] = PEL_NONE;
 }
 
 static checker checker_for(pel_lift *l) {
@@ -931,6 +974,7 @@ void pel_check_tree(pel_lift *l, pel_nodes list) {
     uint32_t start = body(&w.c, list, PEL_NONE);
     w.context_of = pel_alloc_raw(l->ctx, (l->c->n_guards + 1) * sizeof *w.context_of);
     memset(w.context_of, 0xff, (l->c->n_guards + 1) * sizeof *w.context_of);
+    count_all_handled(&w);
     pel_push(l->ctx, &w.todo, ((meeting){ start, 0 }));
     while (w.todo.n) compare_from(&w, w.todo.at[--w.todo.n]);
 }

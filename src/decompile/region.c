@@ -106,6 +106,12 @@ bool pel_is_unwritten(const pel_lift *l, uint32_t from, uint32_t at) {
     return false;
 }
 
+/* A `finally` whose body never comes to its end: whether what leads there is a return, break or continue can't be told,
+ * and does not matter. */
+static bool ends_in_finally(const pel_lift *l, uint32_t at) {
+    return at < l->c->n && l->c->at[at].op == PEL_I_FINALLY && l->c->at[at].flag;
+}
+
 static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t to = l->c->at[at].target;
     loop *lp = r->loop;
@@ -117,6 +123,10 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
             emit_break(l, lp, to, at);
         else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again && !pel_is_unwritten(l, r->from, at))
             pel_lift_emit(l, pel_make(l, PEL_Continue, at));
+        return;
+    }
+    if (ends_in_finally(l, to) && l->code->flags & PEL_CO_OPTIMIZED && !(lp && to == lp->end)) {
+        pel_lift_emit(l, pel_make(l, PEL_Return, at));
         return;
     }
     if (lp && (to == lp->head || pel_resolve(l, to) == lp->head || (lp->again != PEL_NONE && to == lp->again))) {
