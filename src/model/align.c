@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#define MOST_LEFT 20000 /* layers of a side that are matched without knowing their stretch */
-
 /* ---- pieces ---- */
 
 bool pel_align_view_of(const pel_align_row *row, const pel_align_piece *piece, const pel_shape *shape,
@@ -321,7 +319,7 @@ void pel_network_align(pel_ctx *ctx, const pel_network *a, const pel_network *b,
     match_stretches(&run);
     pel_align_rest(&run);
     align_list x = left_units(&run, 0), y = left_units(&run, 1);
-    if (x.n < MOST_LEFT && y.n < MOST_LEFT) pel_align_group(&run, &x, &y, false);
+    pel_align_group(&run, &x, &y, false);
     pel_align_check_all(&run);
     settle_ties(&run);
     settle_copies(&run);

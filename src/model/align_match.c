@@ -192,8 +192,11 @@ static bool is_crossed(const align_run *run, const align_list *a, const align_li
     return x && y && x != y;
 }
 
+#define MOST_IN_GROUP 5000 /* layers that are held against each other; what is in more stays open */
+
 /* First what has the same shape as it stands, then what has it in another order. */
 void pel_align_group(align_run *run, const align_list *a, const align_list *b, bool is_local) {
+    if (a->n > MOST_IN_GROUP || b->n > MOST_IN_GROUP) return;
     for (int turned = 0; turned < 2; turned++)
         for (uint32_t i = 0; i < a->n; i++) {
             const align_unit *unit = &run->sides[0].units.at[a->at[i]];

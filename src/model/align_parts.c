@@ -19,7 +19,7 @@ static uint32_t of_kind(const align_run *run, int which, uint32_t unit, align_ki
     for (uint32_t i = own->first; i < own->first + own->n; i++) {
         align_kind has = run->sides[which].tensors.at[i].kind;
         if (has == ALIGN_OTHER) has = ALIGN_WEIGHT;
-        if (has == kind && !run->out->tensors[which].at[i].is_used) return i;
+        if (has == kind && run->out->tensors[which].at[i].count && !run->out->tensors[which].at[i].is_used) return i;
     }
     return UINT32_MAX;
 }
@@ -165,7 +165,7 @@ static bool find_experts(align_run *run, int which, const align_list *units, uin
         align_list found = { 0 };
         for (uint32_t k = 0; k < units->n; k++) {
             const align_unit *unit = unit_of(run, which, units->at[k]);
-            if (!unit->is_done && unit->role == role && unit->n == 1 && pel_str_eq(unit->shape, first->shape))
+            if (!unit->is_done && unit->role == role && unit->n == 1 && unit->total && pel_str_eq(unit->shape, first->shape))
                 pel_push(run->ctx, &found, units->at[k]);
         }
         if (found.n != height || height < 2) continue;
@@ -217,14 +217,18 @@ static void add_stack(align_run *run, const stack *s, bool is_turned) {
     unit_of(run, s->which, run->sides[s->which].tensors.at[s->whole].unit)->is_done = true;
 }
 
+#define MOST_STACKS 16 /* of one stretch */
+
 /* Square experts may be turned or not: by their shapes nobody knows, values say it later. */
 void pel_align_experts(align_run *run, const align_list *a, const align_list *b) {
     const align_list *lists[2] = { a, b };
+    uint32_t n_tried = 0;
     for (int which = 0; which < 2; which++)
         for (uint32_t i = 0; i < lists[which]->n; i++) {
             const align_unit *unit = unit_of(run, which, lists[which]->at[i]);
             if (unit->is_done || unit->n != 1 || !unit->role || unit->role & ROLE_UNORDERED) continue;
             if (run->out->tensors[which].at[unit->first].tensor->shape.n != 3) continue;
+            if (++n_tried > MOST_STACKS) return;
             stack s = { .which = which, .whole = unit->first };
             int64_t height = size_at(run, which, unit->first, 0);
             uint8_t first = unit->role & (uint8_t)-unit->role, second = unit->role & (uint8_t)~first;

@@ -1,5 +1,6 @@
 /* What load_state_dict(strict=True) would say of a model and a checkpoint, and what would make them fit. */
 #include "base/json.h"
+#include "model/align.h"
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -238,6 +239,21 @@ static load_way way_to_load(pel_ctx *ctx, const pel_load_verdict *v, const renam
     return is_plain && fits_renamed(ctx, v, all, true) ? BY_PATTERN : NO_WAY;
 }
 
+/* What align makes of names that no rename explains. Asked only where both sides have keys that the other lacks: then
+ * they may be two implementations of one model. False: it finds no more than the names that are equal. */
+static bool find_sources(pel_ctx *ctx, const pel_load_verdict *v, pel_align_counts *counts) {
+    uint32_t n[2] = { 0 };
+    for (uint32_t i = 0; i < v->found->differences.n; i++) {
+        n[0] += v->found->differences.at[i].kind == PEL_ONLY_A;
+        n[1] += v->found->differences.at[i].kind == PEL_ONLY_B;
+    }
+    if (!n[0] || !n[1]) return false;
+    pel_alignment found = { 0 };
+    pel_network_align(ctx, v->checkpoint, v->model, NULL, NULL, &found);
+    *counts = pel_alignment_count(&found);
+    return counts->rows > v->found->equal;
+}
+
 /* A file that one call of Python opens as a dict of tensors. */
 static bool is_one_file(pel_str file) {
     static const char *const endings[] = { ".safetensors", ".pt", ".pth", ".bin", ".ckpt" };
@@ -308,6 +324,12 @@ void pel_load_verdict_text(pel_ctx *ctx, const pel_load_verdict *v, pel_buf *out
     }
     put_ties(v, out);
     load_way way = is_one_file(v->file) ? way_to_load(ctx, v, &all) : NO_WAY;
+    pel_align_counts n;
+    if (way == NO_WAY && find_sources(ctx, v, &n)) {
+        pel_putf(out, "hint: pellucid align finds the source of %u of the model's tensors", n.rows);
+        if (n.open) pel_putf(out, ", %u are ambiguous", n.open);
+        pel_put_c(out, ", and writes the function that converts\n");
+    }
     if (way == NO_WAY) return;
     pel_put_c(out, "load: ");
     put_load_line(v, &all, way, out);
@@ -349,6 +371,7 @@ static void put_json_ties(const pel_load_verdict *v, pel_json *json) {
     pel_json_end_object(json);
 }
 
+/* Keys are always there; "load" and "aligned" are null where there is nothing to say. */
 void pel_load_verdict_json(pel_ctx *ctx, const pel_load_verdict *v, pel_json *json) {
     renames all = { 0 };
     find_renames(ctx, v, &all);
@@ -369,5 +392,11 @@ void pel_load_verdict_json(pel_ctx *ctx, const pel_load_verdict *v, pel_json *js
     } else {
         pel_json_null(json);
     }
+    pel_align_counts n;
+    pel_json_key(json, "aligned");
+    if (way == NO_WAY && find_sources(ctx, v, &n))
+        pel_json_int(json, n.rows);
+    else
+        pel_json_null(json);
     pel_json_end_object(json);
 }

@@ -332,3 +332,29 @@ def test_code_against_a_file(tmp_path) -> None:
     code = "from torch import nn; model = nn.Sequential(nn.Linear(2, 3))"
     done = run("align", "-e", code, path)
     assert done.returncode == 0 and "by names and shapes only" in done.stdout
+
+
+def test_compare_says_that_align_helps(tmp_path) -> None:
+    """Where no rename explains the names, and only there."""
+    path = write(tmp_path / "b.safetensors", made(1, **{name.replace("blocks", "layers"): shape for i in range(2)
+                                                        for name, shape in layer(i).items()}))
+    code = """
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1 = nn.RMSNorm(4)
+        self.attn = nn.ModuleDict({"qkv": nn.Linear(4, 12), "proj": nn.Linear(4, 4, bias=False)})
+        self.norm2 = nn.RMSNorm(4)
+        self.mlp = nn.ModuleDict({"fc1": nn.Linear(4, 8, bias=False), "fc2": nn.Linear(8, 4, bias=False)})
+
+model = nn.ModuleDict({"blocks": nn.ModuleList([Block() for _ in range(2)])})
+"""
+    done = run("compare", "-e", code, path)
+    assert "hint: pellucid align finds the source of 14 of the model's tensors, and writes" in done.stdout, done.stdout
+    found = json.loads(run("compare", "--json", "-e", code, path).stdout)
+    assert found["load_state_dict"]["aligned"] == 14
+    renamed_file = write(tmp_path / "c.safetensors", made(1, body__fc__weight=(3, 2), body__fc__bias=(3,)))
+    plain = "from torch import nn; model = nn.ModuleDict({'head': nn.ModuleDict({'fc': nn.Linear(2, 3)})})"
+    assert "pellucid align" not in run("compare", "-e", plain, renamed_file).stdout
