@@ -75,6 +75,7 @@ import torch.nn.functional as F
 from torch import nn
 
 TABLE = {'low': 2, 'a': 5, 'b': 7}
+LOW = TABLE['low']
 
 
 class Pair(NamedTuple):
@@ -182,6 +183,30 @@ def both(a, b):
     return b, a
 
 
+def pieces(x, n):
+    for i in range(n % 4):
+        yield i + n, x[:, i:]
+
+
+def helper_d(a, b=LOW):
+    return a * b
+
+
+def with_more(given, more):
+    given.more = more
+    return given
+
+
+@functools.lru_cache(None)
+def kept_of(n):
+    return n * 2 + 1
+
+
+@functools.lru_cache(None)
+def kept_tensor(n):
+    return torch.arange(float(n))
+
+
 def maybe(n):
     if n > 2:
         return n
@@ -211,8 +236,12 @@ class Base(nn.Module):
         self.seen, self.notes, self.cache = [], {}, {}
         self.drop, self.bn = nn.Dropout(0.3), nn.BatchNorm1d(1)
         self.memo, self.frozen = None, is_last
+        self.made = [lambda a, b=i: a * 3 + b for i in (width, 4, 7)]
+        self.groups = collections.defaultdict(list)
         self.register_buffer('mean', torch.zeros(1))
         self.register_buffer('steps', torch.zeros((), dtype=torch.long))
+        self.register_buffer('where_from', torch.zeros(3))
+        self.view = self.where_from[1:]
 
     @property
     def prop(self):
@@ -259,8 +288,9 @@ ARGUMENTS = {  # of the root: what it is recorded with, and what other calls bri
               "{'kind': 'b', 'rate': 1.5, 'on': True}",
               "{'repeats': 3, 'kind': 'b', 'rate': 1.5, 'on': True, 'absent': 2}")),
     "batch": ("C", ("Given(2)", "Given(3, 1.5, 'b', [4], 1)"),
-              ("Given(4)", "Given(2, 0.25)", "Given(2, name='c')", "Given(2, parts=[1, 2, 5])", "Given(2, limit=0)",
-               "Given(3, 1.5, 'b', [6], 1)", "Given(3, 1.5, 'b', [4], None)")),
+              ("with_more(Given(2), 3)", "Given(4)", "Given(2, 0.25)", "Given(2, name='c')",
+               "Given(2, parts=[1, 2, 5])", "Given(2, limit=0)", "Given(3, 1.5, 'b', [6], 1)",
+               "Given(3, 1.5, 'b', [4], None)")),
     "rows": ("Q", ("[{'n': 1, 's': 'a'}, {'n': 3, 's': 'b'}]", "[{'n': 2, 's': 'a'}]"),
              ("[{'n': 1, 's': 'a'}, {'n': 4, 's': 'b'}]", "[{'n': 1, 's': 'b'}, {'n': 3, 's': 'b'}]",
               "[{'n': 1, 's': 'a'}]",
@@ -728,8 +758,11 @@ def put_back(model: torch.nn.Module, state: State) -> None:
         for name in [name for name in vars(part) if name[0] != "_" and name not in attributes]:
             delattr(part, name)
         vars(part).update(attributes)
-    for name, buffer in model.named_buffers():
-        buffer.copy_(state[1][name])
+    for name, buffer in list(model.named_buffers()):
+        if name in state[1]:
+            buffer.copy_(state[1][name])
+        else:  # a call registered it
+            delattr(model.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2])
     for parameter, flag in zip(model.parameters(), state[2]):
         parameter.requires_grad_(flag)
 

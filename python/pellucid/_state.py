@@ -130,6 +130,8 @@ class ModelState:
         for module in modules_of(model):
             self._visit(module)
         del self._seen
+        self._twins = _twins([row[0] for row in (*self.tensors, *self.parameters)])
+        self.writes_twins = False  # a run has changed one of them, and with it the other
         self.caches = [(cache, cache.cache_info().currsize) for cache in _caches_of(model)]
         self._values: list[torch.Tensor] | OnDisk | None = None  # of the parameters, from the first run on
         self._is_run = self._in_training = self._is_stirred = False
@@ -221,6 +223,7 @@ class ModelState:
                 if live.shape != kept.shape:
                     live.resize_(kept.shape)
                 if not _same(live, kept):
+                    self.writes_twins |= id(live) in self._twins
                     live.copy_(kept)
                 if live.grad_fn is not None:  # what was written into it had a history
                     live.detach_()
@@ -232,6 +235,7 @@ class ModelState:
             if (self._is_run and self._values is not None and not parameter.is_meta
                 and not torch.equal(parameter, self._values[i])):
                 moved = True
+                self.writes_twins |= id(parameter) in self._twins
                 with torch.no_grad():
                     parameter.copy_(self._values[i])
             parameter.grad = grad
@@ -240,6 +244,15 @@ class ModelState:
             # A run that raised shows nothing: one that has moved them is enough.
             self._was_moved = self._moves_parameters = self._was_moved or moved
         self._is_run = False
+
+
+def _twins(tensors: list[torch.Tensor]) -> set[int]:
+    """Those that lie in one memory, by identity: a buffer and a view of it. A file has each of them apart."""
+    places: dict[int, list[int]] = {}
+    for t in tensors:
+        if t.layout == torch.strided and not t.is_meta and t.numel():
+            places.setdefault(t.untyped_storage().data_ptr(), []).append(id(t))
+    return {one for row in places.values() if len(row) > 1 for one in row}
 
 
 def _has_state(value: Any) -> bool:

@@ -718,6 +718,10 @@ class Workshop:
         from ._modes import known_operators, known_records, plain_train
         from ._pellucid import synthesise
         from ._rates import known_rates
+        if self.state.writes_twins:
+            raise SkeletonError("a run writes into a tensor of the model that lies in the memory of another one (a "
+                                "view of a buffer, .data of another weight); in a file each has its own: make one of "
+                                "the other")
         trace = self.recorder.log_bytes()
         if self.class_facts is None:
             self.class_facts = [*plain_train(self.model, self.state.restore), *known_records(),

@@ -39,6 +39,7 @@ typedef struct pel_param {
     pel_node *fallback; /* the author's default, or NULL; of an optional item: that of whoever gets it in the end;
                            of a nested function: what it is where the function is made */
     const pel_node *author_default; /* as the author wrote it */
+    pel_id without;                 /* an activation whose call left it to its default; 0: none did so far */
     const pel_taint *taint;         /* a fact: of what the calls pass */
     bool passed;                    /* by a call that is written as it stands */
     bool left_out;                  /* by another of those calls */
@@ -270,9 +271,15 @@ bool pel_is_given_container(const pel_synth *s,
 /* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
 bool pel_is_static_object(const pel_synth *s, pel_id value);
 
+/* ---- depends/live.c ---- */
+/* d[k] = v, d[k] += v at a record: what d was; 0: not found. */
+pel_id pel_container_of_store(const pel_author *author, const pel_activation *activation, uint32_t record);
+
 /* ---- depends/before.c ---- */
 /* Why what a record does may be something else in the next call: it reads what calls leave. NULL: it does not. */
 const char *pel_left_by_calls(const pel_synth *s, const pel_activation *activation, uint32_t record);
+/* Whether it reads, in some of its records, what calls before it left. */
+bool pel_reads_stored(const pel_synth *s, const pel_activation *activation, uint32_t from, uint32_t end);
 /* Whether what an activation did in some of its records may be something else in another call: data came by, or what
  * calls change. asks_mode: set if the answer hangs on a module's mode. */
 bool pel_met_data(const pel_synth *s, const pel_activation *activation, uint32_t from, uint32_t end, bool *asks_mode);
@@ -294,6 +301,7 @@ bool pel_library_asks_settings(pel_str path); /* of the process: an environment 
 bool pel_library_settled(pel_str path);       /* its plain result does not depend on the data of its arguments */
 bool pel_library_hands_on(pel_str path);      /* it gives what is in its arguments: tuple(sizes) */
 bool pel_library_asks_torch(pel_str path);    /* called without arguments: its answer hangs on settings */
+bool pel_is_in_place(pel_str name);           /* add_ */
 bool pel_library_ambient(pel_str path);       /* its result depends on a mode of torch, on chance or on the time */
 bool pel_makes_floats(const pel_node *text);  /* a new tensor of floats, so that times one it is itself */
 bool pel_method_pure(uint8_t value_kind, pel_name name);

@@ -80,7 +80,7 @@ def form(value: Any, tensors: list[Any]) -> Any:
             return "meta", tuple(shown.shape), shown.dtype
         return (type(value).__name__, str(value.layout), tuple(shown.shape), str(shown.dtype), value.requires_grad,
                 value.is_inference(), shown.stride() if value.layout is torch.strided else None,
-                torch.view_as_real(shown).tolist() if shown.is_complex() else
+                repr(torch.view_as_real(shown.resolve_conj()).tolist()) if shown.is_complex() else
                 repr(shown.tolist()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = (type(value).__name__, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)})

@@ -97,6 +97,22 @@ static bool asks_by_name(const pel_value *value) {
     return false;
 }
 
+bool pel_reads_stored(const pel_synth *s, const pel_activation *activation, uint32_t from, uint32_t end) {
+    const pel_author *author = &s->authors[activation->code];
+    pel_id below = 0;
+    for (uint32_t i = from; i < end; i++) {
+        const pel_record *record = &activation->records[i];
+        const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+        if (pel_left_by_calls(s, activation, i)) return true;
+        pel_id class = pel_class_with_attributes(s->log, below);
+        bool is_attribute = insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD);
+        if (is_attribute && class && pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(insn->name))))
+            return true;
+        if (record->kind == PEL_R_PUSH) below = record->value;
+    }
+    return false;
+}
+
 bool pel_met_data(const pel_synth *s, const pel_activation *activation, uint32_t from, uint32_t end, bool *asks_mode) {
     const pel_author *author = &s->authors[activation->code];
     pel_id below = 0;

@@ -71,7 +71,7 @@ static pel_str last_part(pel_str path) {
     return pel_str_from(path, i);
 }
 
-static bool in_place(pel_str name) {
+bool pel_is_in_place(pel_str name) {
     return name.len > 1 && name.ptr[name.len - 1] == '_' && name.ptr[name.len - 2] != '_';
 }
 
@@ -126,7 +126,7 @@ bool pel_library_pure(pel_str path) {
     if (pel_library_ambient(path) && pel_str_starts(path, PEL_STR("numpy."))) return false;
     pel_str name = last_part(path);
     if (pel_str_starts(path, PEL_STR("torch."))) return is_pure_of_torch(path);
-    if (in_place(name) || AMONG(name, impure)) return false;
+    if (pel_is_in_place(name) || AMONG(name, impure)) return false;
     for (size_t i = 0; i < PEL_COUNT(modules); i++)
         if (pel_str_starts(path, pel_str_of(modules[i]))) return true;
     return false;

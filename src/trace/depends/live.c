@@ -69,9 +69,15 @@ static void note_stored(watch *to, uint64_t key) {
                 pel_map_has(to->read, key) ? PEL_STORED_LATER : PEL_STORED_FIRST);
 }
 
+/* What stores an attribute under a name that it is given: Python's, and what torch's modules have. */
 static bool is_setter(pel_str name) {
-    return pel_str_is(name, "setattr") || pel_str_is(name, "delattr") || pel_str_is(name, "__setattr__") ||
-           pel_str_is(name, "__delattr__");
+    static const char *const names[] = {
+        "setattr",    "delattr",         "__setattr__", "__delattr__", "register_buffer", "register_parameter",
+        "add_module", "register_module",
+    };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(name, names[i])) return true;
+    return false;
 }
 
 /* self.__setattr__, super().__setattr__: the class of what it is read from, or of the function's own object. */
@@ -278,7 +284,7 @@ void pel_make_live(pel_synth *s, pel_id class) {
 }
 
 /* d[k] = v, d[k] += v: what d was, as the last push that begins where the target does and ends before it. */
-static pel_id container_of_store(const pel_author *author, const pel_activation *activation, uint32_t i) {
+pel_id pel_container_of_store(const pel_author *author, const pel_activation *activation, uint32_t i) {
     const pel_position *target = &author->positions[author->index[activation->records[i].at]], *best = NULL;
     pel_id found = 0;
     for (uint32_t r = i; r > 0 && i - r < 64; r--) {
@@ -307,7 +313,7 @@ static void find_filled(pel_synth *s) {
             if (!insn) continue;
             pel_id changed = 0;
             if (insn->op == PEL_OP_STORE_SUBSCR || insn->op == PEL_OP_DELETE_SUBSCR)
-                changed = container_of_store(author, activation, i);
+                changed = pel_container_of_store(author, activation, i);
             if (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD) changed = below;
             const pel_value *value = pel_value_at(log, changed);
             bool is_container = value->kind == PEL_V_LIST || value->kind == PEL_V_DICT || value->kind == PEL_V_SET;
@@ -363,7 +369,7 @@ static void refuse_stores_by_dict(pel_synth *s) {
             if (!insn) continue;
             bool is_item = insn->op == PEL_OP_STORE_SUBSCR || insn->op == PEL_OP_DELETE_SUBSCR,
                  is_method = insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD;
-            pel_id changed = is_item ? container_of_store(author, activation, i) : is_method ? below : 0;
+            pel_id changed = is_item ? pel_container_of_store(author, activation, i) : is_method ? below : 0;
             const pel_value *value = pel_value_at(log, changed);
             bool is_joined = record->kind == PEL_R_PUSH && insn->op == PEL_OP_BINARY_OP; /* d |= {...} gives d */
             uint64_t joined = is_joined ? pel_value_at(log, record->value)->object : 0;

@@ -154,6 +154,9 @@ bool pel_keeps_state(const pel_synth *s, pel_id id) {
                !is_unchangeable_class(pel_class_at(s->log, value->class)) &&
                !is_bare_class(pel_class_at(s->log, value->class)) && pel_map_has(&s->objects.old, value->object);
     case PEL_V_LITERAL: return value->object != 0;
+    case PEL_V_DICT: /* a defaultdict gets what it is asked for */
+        return value->class && pel_str_is(pel_class_at(s->log, value->class)->path, "collections.defaultdict") &&
+               pel_map_has(&s->objects.old, value->object);
     case PEL_V_NONE_YET:
     case PEL_V_CONST:
     case PEL_V_TUPLE:
@@ -161,7 +164,6 @@ bool pel_keeps_state(const pel_synth *s, pel_id id) {
     case PEL_V_LIST:
     case PEL_V_SET:
     case PEL_V_FROZENSET:
-    case PEL_V_DICT:
     case PEL_V_SLICE:
     case PEL_V_RANGE:
     case PEL_V_TENSOR:

@@ -219,6 +219,7 @@ static void fill_nested(pel_synth *s) {
             node->FunctionDef.body = group->body;
         else if (node->kind == PEL_Lambda) {
             pel_node *body = lambda_body(group);
+            if (!body && !group->why && group->body.n) group->why = "a lambda of which more than an expression is left";
             node->Lambda.body = body ? body : pel_make_none(s->ctx);
         }
     }

@@ -58,6 +58,14 @@ static void need_class_attribute(pel_walk *w, pel_front front, const pel_id *mod
     }
 }
 
+/* A tensor or a number that a module held before the run, and another one now, that no code of the author's stored:
+ * hooks of torch's do so (torch.nn.utils.prune). What it is in the output's module nobody says. */
+static bool is_changed_outside(const pel_walk *w, pel_id module, pel_name name, pel_id now) {
+    pel_id before = pel_module_attribute(w->log, module, name);
+    uint8_t kind = pel_value_at(w->log, before)->kind;
+    return before && now && (kind == PEL_V_TENSOR || kind == PEL_V_CONST) && !pel_value_same(w->log, before, now);
+}
+
 /* Reading an attribute of modules. */
 static void read_module(pel_walk *w, pel_front front, const pel_node *node, const pel_val *base, pel_val *val) {
     pel_name name = node->Attribute.attr;
@@ -85,6 +93,9 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
         return;
     }
     if (is_shared(w, front, name, base, val)) return;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (is_changed_outside(w, modules[i], name, val->at[i]))
+            pel_lost(w, node, "`%s` is changed by code that is not the author's", name->text);
     pel_taint_chosen_attribute(w, front, node, val);
     bool plain_same = pel_is_constant(val->taint) && pel_all_same(w, front, val->at) && pel_plain(w->s, val->at[0]);
     if (plain_same && !base->effect) return; /* will be folded */

@@ -75,6 +75,9 @@ void pel_refuse_callee(pel_walk *w, const pel_call_site *c, pel_front front);
 pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c);
 /* Writes the call as it stands, with its arguments. */
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c);
+/* Whether what a library's function gives, or what is in it, is one of several things that it was given. live: there
+ * are tensors in it. */
+bool pel_gives_chosen(const pel_walk *w, pel_front front, const pel_call_site *c, bool live);
 /* The same, after what can be said better: properties by getattr, partials, modules that are not in the tree. */
 void pel_call_outside(pel_walk *w, pel_front front, pel_call_site *c, const pel_id *children);
 /* What runs here is called by a text that names no function of ours: what it passes is passed. next: the parameter that

@@ -349,6 +349,39 @@ static void bind_lifted(binding *b) {
     }
 }
 
+/* Whether two calls that left a parameter to its default found the same there. */
+static bool same_default(const pel_walk *w, const pel_param *param, pel_id a, pel_id b) {
+    pel_id x = pel_argument(w->log, a, param), y = pel_argument(w->log, b, param);
+    return pel_value_same(w->log, x, y) || pel_same_object(w->log, x, y);
+}
+
+/* lambda x, i=i: x * i, made several times: one text, and each function has a default of its own. What differs from the
+ * default that the text has is passed, as what is in cells is. */
+static void bind_own_defaults(binding *b) {
+    pel_walk *w = b->w;
+    pel_group *target = b->link->target;
+    for (uint32_t p = b->link->receiver; p < target->n_params && !b->failed; p++) {
+        pel_param *param = &target->params[p];
+        if (b->link->args[p] || param->kind != PEL_PARAM_PLAIN || target->is.nested || !param->author_default ||
+            param->author_default->kind == PEL_Constant)
+            continue;
+        if (!param->without) param->without = b->children[0];
+        bool same = true;
+        for (uint32_t i = 0; i < b->front.n; i++) same &= same_default(w, param, param->without, b->children[i]);
+        if (same) continue;
+        const holder owners[] = { before_dot(w, b->front, b->c), caller_itself(w, b->front) };
+        pel_id *values = pel_new_array(w->ctx, b->front.n, pel_id);
+        for (uint32_t i = 0; i < b->front.n; i++) values[i] = pel_argument(w->log, b->children[i], param);
+        pel_node *text = NULL;
+        for (uint32_t k = 0; k < PEL_COUNT(owners) && !text; k++)
+            text = new_attribute(w, b->front, &owners[k], param->name, values);
+        if (text)
+            bind(b, p, text, pel_constant(PEL_WHY_CELL), true);
+        else
+            b->failed = true;
+    }
+}
+
 pel_node *pel_bound_to(pel_walk *w, pel_front front, const pel_call_site *c) {
     pel_id *selves = pel_new_array(w->ctx, front.n, pel_id);
     for (uint32_t i = 0; i < front.n; i++) {
@@ -619,6 +652,7 @@ bool pel_link_call(pel_walk *w, pel_front front, pel_call_site *c, pel_group *ta
     b.taints = pel_new_array(w->ctx, target->n_params + 1u, const pel_taint *);
     bind_lifted(&b);
     bind_all(&b);
+    bind_own_defaults(&b);
     if (b.failed) return false;
     if (target == w->group && target->facts.left_by_data) taint_counters(&b);
     for (uint32_t p = 0; p < target->n_params; p++) {

@@ -47,6 +47,24 @@ static bool look_at(const pel_log *log, pel_id id, pel_hook *hook) {
     return true;
 }
 
+/* functools.partial(keep, "name") as a hook: what it binds by itself stands before the module, or behind it by name. */
+static void refuse_bound_hook(pel_synth *s, pel_id id) {
+    const pel_log *log = s->log;
+    const pel_activation *activation = &log->activations.at[id];
+    pel_id args[2 * MOST_ARGUMENTS];
+    uint32_t n = activation->direct ? 0 : positional(log, activation, args, PEL_COUNT(args));
+    for (uint32_t i = 1; i + 1 < n; i++) {
+        const pel_value *module = pel_value_at(log, args[i]);
+        if (module->kind != PEL_V_MODULE || pel_value_at(log, args[i + 1])->kind != PEL_V_TUPLE) continue;
+        const pel_log_module *row = pel_module_at(log, module->module);
+        if (!row->has_hooks) continue;
+        const pel_log_code *code = &log->codes.at[activation->code];
+        pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0,
+                  "%.*s:%u: a forward hook of %.*s binds arguments of its own, which no text can give it",
+                  PEL_FMT(log->files.at[code->file].path), code->code->firstlineno, PEL_FMT(row->path));
+    }
+}
+
 /* The forward that a hook stands before or behind: of the same module, called by torch for the same caller. */
 static pel_id forward_of(pel_synth *s, const pel_hook *hook) {
     const pel_log *log = s->log;
@@ -93,7 +111,10 @@ void pel_find_hooks(pel_synth *s) {
     for (uint32_t m = 1; m < log->modules.n && !any; m++) any = log->modules.at[m].has_hooks;
     for (pel_id id = 1; any && id < log->activations.n; id++) {
         pel_hook hook;
-        if (!look_at(log, id, &hook)) continue;
+        if (!look_at(log, id, &hook)) {
+            refuse_bound_hook(s, id);
+            continue;
+        }
         pel_hook *kept = pel_new(s->ctx, pel_hook);
         *kept = hook;
         pel_push(s->ctx, &s->hooks.all, kept);

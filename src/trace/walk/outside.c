@@ -151,6 +151,7 @@ static bool is_settled_attribute(pel_walk *w, pel_front front, const pel_call_si
         if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) return false;
         pel_name name = pel_intern_str(w->ctx, key->constant->text);
         if (pel_is_written(w->s, holder, name) || (asks_value && pel_name_is(name, "training"))) return false;
+        if (pel_map_has(&w->s->objects.given, pel_value_at(w->log, holder)->object)) return false; /* another has it */
         const pel_taint *held = pel_attribute_depends(w->s, holder, name, c->args[0].val->taint);
         if (asks_value && pel_varies(held)) return false;
     }
@@ -433,18 +434,6 @@ static bool keeps_dims(const pel_walk *w, const pel_call_site *c, uint32_t i) {
     return is_flag && i > 0;
 }
 
-/* max(scores), where scores are objects of the author's that the run made: which of them it is hangs on what they hold.
- */
-static bool chooses_object(const pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
-    if (callee->kind != PEL_V_LIBRARY) return false;
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *value = pel_value_at(w->log, c->val->at[i]);
-        bool is_record = value->class && (value->kind == PEL_V_OBJECT || value->kind == PEL_V_TUPLE);
-        if (is_record && pel_class_at(w->log, value->class)->kind != PEL_CLASS_LIBRARY) return true;
-    }
-    return false;
-}
-
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     pel_val *val = c->val;
@@ -475,7 +464,7 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
         val->taint = &pel_tainted;
     else if (known.hands_on)
         val->taint = taint_of_content(w, c, callee->text);
-    else if (known.dynamic && chooses_object(w, front, c, callee))
+    else if (known.dynamic && pel_gives_chosen(w, front, c, live))
         val->taint = &pel_tainted;
     else if (live && is_cut_by_torch(w, front, c, callee))
         val->taint = &pel_tainted_count;

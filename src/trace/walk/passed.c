@@ -178,3 +178,44 @@ void pel_note_given_away(pel_walk *w, pel_front front, const pel_call_site *c) {
             pel_env_slot(w, arg->text->Name.id)->taint = &pel_tainted;
     }
 }
+
+/* ---- what library functions choose ---- */
+
+/* max(scores), where scores are objects of the author's that the run made: which of them it is hangs on what they hold.
+ */
+static bool chooses_object(const pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
+    if (callee->kind != PEL_V_LIBRARY) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, c->val->at[i]);
+        bool is_record = value->class && (value->kind == PEL_V_OBJECT || value->kind == PEL_V_TUPLE);
+        if (is_record && pel_class_at(w->log, value->class)->kind != PEL_CLASS_LIBRARY) return true;
+    }
+    return false;
+}
+
+#define DEEPEST_ASKED 6 /* of containers in containers; what lies deeper may be anything */
+
+/* A tuple, list or dict with something in it that is no tensor. */
+static bool holds_plain(const pel_walk *w, pel_id id, uint32_t depth) {
+    const pel_value *value = pel_value_at(w->log, id);
+    bool is_container = value->kind == PEL_V_TUPLE || value->kind == PEL_V_LIST || value->kind == PEL_V_DICT;
+    if (!is_container || depth > DEEPEST_ASKED) return !pel_live(w->s, id) || depth > DEEPEST_ASKED;
+    for (uint32_t i = 0; i < value->n; i++)
+        if (holds_plain(w, value->items[i], depth + 1)) return true;
+    return false;
+}
+
+/* next(pieces, (0, x)), max(pairs): tensors in what it gives show that it depends on them; the numbers beside them do
+ * not. Torch's functions say of themselves what they give. */
+static bool gives_some_of_many(const pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
+    if (callee->kind != PEL_V_LIBRARY || pel_str_starts(callee->text, PEL_STR("torch."))) return false;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_has_items(pel_value_at(w->log, c->val->at[i])->kind) && holds_plain(w, c->val->at[i], 0))
+            return true;
+    return false;
+}
+
+bool pel_gives_chosen(const pel_walk *w, pel_front front, const pel_call_site *c, bool live) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    return chooses_object(w, front, c, callee) || (live && gives_some_of_many(w, front, c, callee));
+}

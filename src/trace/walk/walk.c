@@ -165,7 +165,9 @@ static void walk_function(pel_ctx *ctx, void *arg) {
     bind_parameters(w, front);
     bind_captured(w);
     if (node->kind == PEL_Lambda) {
+        w->in_expression++; /* there is no place for assertions, which would be lost with it */
         pel_val *val = pel_eval(w, front, node->Lambda.body);
+        w->in_expression--;
         w->result = val->taint;
         w->effect |= val->effect;
         pel_nodes_push(ctx, &body, pel_make_return(ctx, val->text));

@@ -196,16 +196,53 @@ static void keep_modes(pel_synth *s, const pel_author *author, pel_node *def) {
     }
 }
 
-/* @functools.lru_cache: the output's function runs in every call. It may, unless it does something, or draws. */
+/* Whether a tensor is changed where it lies: t += x, t.add_(x), t[i] = x, wherever it is held. */
+static bool is_changed_in_place(const pel_synth *s, pel_id tensor) {
+    for (uint32_t a = 1; a < s->log->activations.n; a++) {
+        const pel_activation *activation = &s->log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        pel_id below = 0;
+        for (uint32_t i = 0; author->insns && i < activation->n_records; i++) {
+            const pel_record *record = &activation->records[i];
+            const pel_insn *insn = pel_author_insn(author, record);
+            if (!insn) continue;
+            bool is_read = insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD;
+            pel_id changed = insn->op == PEL_OP_STORE_SUBSCR ? pel_container_of_store(author, activation, i)
+                             : is_read && pel_is_in_place(pel_name_str(insn->name))       ? below
+                             : insn->op == PEL_OP_BINARY_OP && record->kind == PEL_R_PUSH ? record->value
+                                                                                          : 0;
+            if (changed && pel_value_same(s->log, changed, tensor)) return true;
+            if (record->kind == PEL_R_PUSH) below = record->value;
+        }
+    }
+    return false;
+}
+
+/* Why a function whose results are kept may not run in every call instead; NULL: it may. */
+static const char *needs_its_cache(pel_synth *s, const pel_group *group) {
+    if (group->facts.has_effect) return "does something in the first";
+    for (uint32_t l = 0; l < group->n_lanes; l++) {
+        const pel_activation *activation = &s->log->activations.at[group->lanes[l]];
+        if (pel_reads_stored(s, activation, 0, activation->n_records)) return "computes it from what calls change";
+        pel_id result = pel_result_of(s->log, group->lanes[l]);
+        if (pel_value_at(s->log, result)->kind == PEL_V_TENSOR && is_changed_in_place(s, result))
+            return "they are changed where they lie";
+    }
+    return NULL;
+}
+
+/* @functools.lru_cache: the output's function runs in every call. It may, unless it does something, or draws, or would
+ * give something else in a later call. */
 static void refuse_cached(pel_synth *s, const pel_group *group) {
     const pel_node *node = group->author->node;
-    if (group->why || !group->facts.has_effect || !node || node->kind != PEL_FunctionDef) return;
+    if (group->why || !node || node->kind != PEL_FunctionDef) return;
     for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++) {
         pel_name name = name_of_decorator(node->FunctionDef.decorator_list.at[i]);
-        if (pel_name_is(name, "lru_cache") || pel_name_is(name, "cache"))
-            pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0,
-                      "`%s` keeps its results from call to call, and does something in the first",
-                      node->FunctionDef.name->text);
+        if (!pel_name_is(name, "lru_cache") && !pel_name_is(name, "cache")) continue;
+        const char *why = needs_its_cache(s, group);
+        if (why)
+            pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0, "`%s` keeps its results from call to call, and %s",
+                      node->FunctionDef.name->text, why);
     }
 }
 

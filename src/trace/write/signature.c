@@ -59,9 +59,16 @@ static bool is_passed(const pel_log_run *run, const pel_param *param, uint32_t p
     return false;
 }
 
-/* Of the model's own forward: a run that left this parameter to its default. Of others: any call. 0: there is none. */
+/* A call that left this parameter to its default; 0: there is none. Of the model's own forward it is a run. Of others
+ * links know it; what a library calls has no links, and shows its default only where all calls found the same. */
 static pel_id lane_with_default(const pel_synth *s, const pel_group *group, uint32_t p) {
-    if (!group->is.root) return group->lanes[0];
+    if (!group->is.root && group->params[p].without) return group->params[p].without;
+    if (!group->is.root) {
+        pel_id first = pel_argument(s->log, group->lanes[0], &group->params[p]);
+        for (uint32_t i = 1; i < group->n_lanes; i++)
+            if (!pel_value_same(s->log, first, pel_argument(s->log, group->lanes[i], &group->params[p]))) return 0;
+        return group->lanes[0];
+    }
     for (uint32_t i = 0; i < group->n_lanes; i++) {
         const pel_log_run *run = &s->log->runs.at[s->log->activations.at[group->lanes[i]].run];
         if (run->activation != group->lanes[i] || !is_passed(run, &group->params[p], p - 1)) return group->lanes[i];
