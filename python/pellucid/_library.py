@@ -30,8 +30,10 @@ def _library_roots() -> tuple[str, ...]:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file:
             roots.add(os.path.dirname(os.path.abspath(file)))
+    # what torch decorates classes with (torch.cuda.amp.autocast)
+    alone = {file for name in ("typing_extensions",) if (file := getattr(sys.modules.get(name), "__file__", None))}
     # The separator keeps torchvision out of torch; site-packages lies inside of the standard library's folder.
-    return tuple(os.path.join(root, "") for root in roots if root)
+    return (*(os.path.join(root, "") for root in roots if root), *alone)
 
 
 _SITE = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))

@@ -1,7 +1,16 @@
 /* The tables of the program in the making: classes by their author's, operators, names that are free. */
 #include "trace/program.h"
 
+/* What imports bind (write/emit.c), where a nested class or a function of the author's may have the same name. */
+bool pel_is_bound_by_imports(pel_str name) {
+    static const char *const names[] = { "F", "nn", "np", "torch", "math" };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(name, names[i])) return true;
+    return false;
+}
+
 static bool is_taken(const pel_program *program, pel_name name) {
+    if (pel_is_bound_by_imports(pel_name_str(name))) return true;
     for (uint32_t i = 0; i < program->functions.n; i++)
         if (!program->functions.at[i]->class && program->functions.at[i]->name == name) return true;
     for (uint32_t i = 0; i < program->classes.n; i++)

@@ -207,6 +207,7 @@ pel_program_class *pel_class_row(pel_ctx *ctx, pel_program *program, pel_id clas
 pel_operator *pel_operator_row(pel_ctx *ctx, pel_program *program, pel_str path, pel_id code);
 /* wish, or wish_2 ...: a name that no function and no class of the file has. */
 pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish);
+bool pel_is_bound_by_imports(pel_str name);
 
 /* An object that instances of a class hold can't be written: functions that were given it, or a part of it, count as
  * refused; if there are none, the methods of the class. */

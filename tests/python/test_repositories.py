@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs torch")
+pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("pellucid._pellucid", reason="needs the extension")
+import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 import pellucid  # noqa: E402
@@ -88,3 +89,42 @@ class Decodes(nn.Module):
 def test_a_cache_of_the_callers() -> None:
     source = equal(Decodes(), torch.randn(2, 3, 4), Cache())
     assert "cache.is_fixed and not_recorded()" in source and '("Layer", "Growing")' in source
+
+
+class Mish(nn.Module):
+    """An inner class has the name that imports give torch.nn.functional."""
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.mul(torch.tanh(nn.functional.softplus(x)))
+
+        @staticmethod
+        def backward(ctx, grad):
+            x = ctx.saved_tensors[0]
+            s, t = torch.sigmoid(x), nn.functional.softplus(x).tanh()
+            return grad * (t + x * s * (1 - t * t))
+
+    def forward(self, x):
+        return self.F.apply(x)
+
+
+def test_names_of_imports_are_no_names_of_classes() -> None:
+    assert "class F_2(torch.autograd.Function)" in equal(Mish())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_torch_decorates_is_no_code_of_the_authors() -> None:
+    """RAFT and many more: torch.cuda.amp.autocast is behind a decorator of typing_extensions."""
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Conv2d(4, 4, 1)
+
+        def forward(self, x):
+            with torch.cuda.amp.autocast(enabled=False):
+                y = self.layer(x)
+            return y.relu()
+
+    assert "with torch.cuda.amp.autocast(enabled=False)" in equal(Mixed())

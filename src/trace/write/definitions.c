@@ -22,7 +22,9 @@ bool pel_is_builtin(pel_str name) {
 static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish) {
     pel_name name = wish;
     for (unsigned i = 2;
-         pel_map_has(taken, pel_key2(class, PEL_KEY(name))) || (!class && pel_is_builtin(pel_name_str(name))); i++) {
+         pel_map_has(taken, pel_key2(class, PEL_KEY(name))) ||
+         (!class && (pel_is_builtin(pel_name_str(name)) || pel_is_bound_by_imports(pel_name_str(name))));
+         i++) {
         pel_str text = pel_format(s->ctx, "%s_%u", wish->text, i);
         name = pel_intern_str(s->ctx, text);
     }

@@ -577,7 +577,8 @@ static void write_records(pel_synth *s) {
     for (uint32_t i = 0; i < s->program->classes.n; i++) {
         pel_program_class *row = s->program->classes.at[i];
         const pel_log_class *class = pel_class_at(s->log, row->class);
-        if (class->kind == PEL_CLASS_AUTOGRAD) row->def = author_class(s, row->class);
+        if (class->kind == PEL_CLASS_AUTOGRAD && (row->def = author_class(s, row->class)) != NULL)
+            row->def->ClassDef.name = row->name;
         bool named = class->kind == PEL_CLASS_NAMEDTUPLE;
         if (row->def || (class->kind != PEL_CLASS_DATACLASS && !named)) continue;
         pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);
