@@ -363,7 +363,10 @@ static bool drop_repeated(const contractor *c, const pel_nodes *body) {
         if (!name || !root || !is_alias(c, said->Assign.value) || uses_in_function(c, name).scoped) continue;
         for (uint32_t k = i + 1; k < body->n; k++) {
             pel_node *node = body->at[k];
-            if (node->kind == PEL_If) dropped |= drop_said(&node->If.body, said) | drop_said(&node->If.orelse, said);
+            if (node->kind == PEL_If) {
+                dropped |= drop_said(&node->If.body, said);
+                dropped |= drop_said(&node->If.orelse, said);
+            }
             if (pel_uses_at(NULL, node, name).binds || pel_uses_at(NULL, node, root).binds) break;
         }
     }
