@@ -3,7 +3,7 @@
    (src/show/layers.c); here the parts get their sizes, which depend on what is open, and their places. Only what is in
    sight is drawn, in as much detail as can be seen. */
 const graph = (() => {
-  const HEAD = 22, LINE = 16, PAD = 14, GAP = 26, BEND_GAP = 12, RANK_GAP = 30, MOST_BOXES = 30000, FIRST_BOXES = 120, MOST_LINES = 4000, READABLE = 5.5 / 12;
+  const HEAD = 22, LINE = 16, PAD = 14, GAP = 26, BEND_GAP = 12, RANK_GAP = 30, MOST_BOXES = 30000, FIRST_BOXES = 120, MOST_LINES = 4000, MOVING_LINES = 1200, READABLE = 5.5 / 12;
   const canvas = document.getElementById("canvas"), NO_EDGES = { parts: [], ranks: [], edges: [] };
   let data = null, root = null, top = null, byNumber = [], selected = null, view = { x: 0, y: 0, k: 1 }, waiting = false, colours = {};
   let hooks = { select() {}, said() {} }, painted = false;
@@ -276,6 +276,8 @@ const graph = (() => {
   }
 
   /* Everything in sight is collected by what it looks like, then drawn in few strokes. */
+  let moving = 0; /* a timer: while the picture moves, fewer still; then it is drawn once more */
+  function move() { clearTimeout(moving); moving = setTimeout(() => { moving = 0; ask(); }, 150); ask(); }
   let before = 0; /* edges in sight of the picture before; where none can be told from the next, few are drawn */
   function paint(c, v, width, height, ratio) {
     c.setTransform(1, 0, 0, 1, 0, 0);
@@ -284,7 +286,7 @@ const graph = (() => {
     if (!top || !data) return;
     if (c === pen && !painted) { painted = true; performance.mark("graph drawn"); }
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const job = { c, v, x0: -v.x / v.k, y0: -v.y / v.k, x1: (width - v.x) / v.k, y1: (height - v.y) / v.k, frames: [], lines: [], dashed: [], marked: [], n_lines: 0, stride: v.k < 0.15 ? Math.max(1, Math.ceil(before / MOST_LINES)) : 1, tips: [], cards: [], flat: new Map(), labels: [] };
+    const job = { c, v, x0: -v.x / v.k, y0: -v.y / v.k, x1: (width - v.x) / v.k, y1: (height - v.y) / v.k, frames: [], lines: [], dashed: [], marked: [], n_lines: 0, stride: v.k < 0.15 ? Math.max(1, Math.ceil(before / (c === pen && moving ? MOVING_LINES : MOST_LINES))) : 1, tips: [], cards: [], flat: new Map(), labels: [] };
     collect(job, top, 0, 0, 0);
     before = job.n_lines;
     strokes(job);
@@ -297,7 +299,7 @@ const graph = (() => {
     if (x > job.x1 || y > job.y1 || x + box.w < job.x0 || y + box.h < job.y0) return;
     const tall = box.h * v.k;
     if (!box.open || tall < 6 && box !== top) {
-      if (tall < 7) { const kind = box === selected ? "picked" : kindOf(box); let list = job.flat.get(kind); if (!list) job.flat.set(kind, list = []); list.push(x, y, box.w, box.h); }
+      if (tall < 7) { const kind = box === selected ? "picked" : box.kind ||= kindOf(box); let list = job.flat.get(kind); if (!list) job.flat.set(kind, list = []); list.push(x, y, box.w, box.h); }
       else job.cards.push([box, x, y]);
       return;
     }
@@ -484,7 +486,7 @@ const graph = (() => {
     view.x = x - (x - view.x) * k / view.k;
     view.y = y - (y - view.y) * k / view.k;
     view.k = k;
-    ask();
+    move();
   }
   const whole = () => top ? Math.min((canvas.clientWidth - 24) / top.w, (canvas.clientHeight - 24) / top.h) : 1;
   const least = () => Math.min(0.1, whole() * 0.8);
@@ -659,7 +661,7 @@ const graph = (() => {
     if (pointers.size === 2) { /* two fingers */
       const other = [...pointers].find(([id]) => id !== e.pointerId)[1], far = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]);
       zoom(far(now, other) / Math.max(1, far(before, other)), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
-    } else if (moved > 3) { view.x += now[0] - before[0]; view.y += now[1] - before[1]; canvas.style.cursor = "grabbing"; ask(); }
+    } else if (moved > 3) { view.x += now[0] - before[0]; view.y += now[1] - before[1]; canvas.style.cursor = "grabbing"; move(); }
     pointers.set(e.pointerId, now);
   });
   const lift = e => { pointers.delete(e.pointerId); };
@@ -682,7 +684,7 @@ const graph = (() => {
     if (e.ctrlKey || e.metaKey) return zoom(Math.exp(-e.deltaY * size * (Math.abs(e.deltaY) < 40 ? 0.01 : 0.0022)), ...at(e));
     view.x -= (e.shiftKey ? e.deltaY : e.deltaX) * size;
     view.y -= (e.shiftKey ? 0 : e.deltaY) * size;
-    ask();
+    move();
   }, { passive: false });
 
   /* The next box in a direction: along edges up and down, in its rank left and right. */
@@ -709,5 +711,5 @@ const graph = (() => {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
 
   return { load, theme, reveal, pick, look, zoom, fitAll, begin, openAll, counts, png, svg, ask, hooks: given => { hooks = given; },
-    hasFlow: () => !!data, paintNow: () => paint(pen, view, canvas.clientWidth, canvas.clientHeight, devicePixelRatio || 1), toggle: path => { const node = byNumber.find(n => n.path === path), box = node && shownOf(node); if (box) toggle(box); }, scene: () => top, view: () => view, placeOf };
+    hasFlow: () => !!data, toggle: path => { const node = byNumber.find(n => n.path === path), box = node && shownOf(node); if (box) toggle(box); }, scene: () => top, view: () => view, placeOf };
 })();
