@@ -68,6 +68,7 @@ def _candidates(tensor: torch.Tensor) -> Iterator[str]:
         yield from _triangles(tensor, shape, dtype)
     if tensor.dtype == torch.int64 and tensor.numel() >= 16:
         yield from _relative_positions(tensor, flat, shape)
+        yield from _distances(flat, shape)
     if tensor.is_floating_point() and tensor.numel() >= 2:
         yield from _frequencies(tensor, flat, shape, dtype)
         yield from _waves(tensor, shape, dtype)
@@ -228,6 +229,17 @@ def _relative_positions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple[A
         place = f"torch.arange({places}) // {width} * {2 * width - 1} + torch.arange({places}) % {width}"
         offsets = f"(lambda place: place[:, None] - place + {middle})({place})"
         yield f"{offsets}{view}"
+
+
+def _distances(flat: torch.Tensor, shape: tuple[Any, ...]) -> Iterator[str]:
+    """The same of places that are equally far apart, whichever way: rows apart times the width, and columns apart."""
+    places = math.isqrt(flat.numel())
+    side = math.isqrt(places)
+    if side * side * side * side != flat.numel() or side < 2 or flat.max().item() != places - 1:
+        return
+    apart = f"(torch.arange({side})[:, None] - torch.arange({side})).abs()"
+    view = ", ".join(map(str, shape))
+    yield f"(lambda apart: (apart[:, None, :, None] * {side} + apart[:, None]).view({view}))({apart})"
 
 
 def _round_numbers(estimate: float) -> Iterator[str]:

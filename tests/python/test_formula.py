@@ -21,6 +21,14 @@ def relative_index(rows: int, columns: int) -> torch.Tensor:
     return apart.sum(-1)
 
 
+def distances(side: int) -> torch.Tensor:
+    """As networks number how far places are apart, in the order in which they come by."""
+    places = [(row, column) for row in range(side) for column in range(side)]
+    known: dict[tuple[int, int], int] = {}
+    return torch.tensor([[known.setdefault((abs(a - c), abs(b - d)), len(known)) for c, d in places]
+                         for a, b in places])
+
+
 def two_sided_waves(length: int, width: int) -> torch.Tensor:
     """As relative positional encodings have them: from the left end to the right."""
     angles = torch.arange(length).float().unsqueeze(1) * torch.exp(
@@ -56,6 +64,7 @@ def waves_of_a_picture(height: int, width: int, dim: int) -> torch.Tensor:
     torch.zeros(3, 4), torch.arange(12).view(3, 4), torch.ones(5, 5).tril(), torch.eye(4),
     1.0 / 10000.0 ** (torch.arange(0, 16, 2).float() / 16),
     relative_index(7, 7), relative_index(8, 4), relative_index(3, 5).flatten(), two_sided_waves(20, 8),
+    distances(4), distances(7).flatten(),
 ], ids=lambda t: str(list(t.shape)))
 def test_found(tensor: torch.Tensor) -> None:
     formula, data = _formula.describe(tensor)
