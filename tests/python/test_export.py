@@ -149,7 +149,7 @@ def test_an_operator_has_a_name_of_its_own():
 
 
 def test_what_changes_its_argument_is_refused():
-    with pytest.raises(pellucid.SkeletonError, match="operator that torch does not bring"):
+    with pytest.raises(pellucid.SkeletonError, match="operator that torch does not bring.*module= takes a part"):
         pellucid.skeleton(Changes(), (torch.ones(3),))
 
 

@@ -128,3 +128,17 @@ def test_what_torch_decorates_is_no_code_of_the_authors() -> None:
             return y.relu()
 
     assert "with torch.cuda.amp.autocast(enabled=False)" in equal(Mixed())
+
+
+class Samples(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.normal = torch.distributions.Normal(0, 1)
+
+    def forward(self, x):
+        return x * self.normal.sample(x.shape)
+
+
+def test_what_has_no_literal_is_named() -> None:
+    with pytest.raises(pellucid.SkeletonError, match=r"Samples.normal holds .*\(torch.distributions.Normal\)"):
+        pellucid.skeleton(Samples(), X, progress=False)

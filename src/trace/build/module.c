@@ -638,8 +638,10 @@ static pel_node *attribute_text(collector *c, pel_id module, const pel_needed_at
     if (!text) text = pel_held_text(b, pel_module_at(b->log, module), value, 0);
     if (text) return text;
     pel_refuse_users(b->ctx, b->program, c->class->class, value);
-    pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.%s holds an object that has no literal", c->class->name->text,
-              need->name->text);
+    const pel_log_class *of = row->kind == PEL_V_OBJECT ? pel_class_at(b->log, row->class) : NULL;
+    pel_str kind = !of ? PEL_STR("object") : of->path.len ? of->path : pel_name_str(of->name);
+    pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.%s holds an object that has no literal (%.*s)", c->class->name->text,
+              need->name->text, PEL_FMT(kind));
 }
 
 static void collect_attributes(collector *c) {

@@ -438,7 +438,10 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     pel_val *val = c->val;
     if (callee->kind == PEL_V_LIBRARY && pel_is_foreign_operator(callee->text) && c->func->text->kind != PEL_Name)
-        pel_lost(w, c->node, "%.*s is an operator that torch does not bring", PEL_FMT(callee->text));
+        pel_lost(w, c->node,
+                 "%.*s is an operator that torch does not bring, without a Python function that the file could have "
+                 "(torch.library.custom_op); module= takes a part that does not call it",
+                 PEL_FMT(callee->text));
     val->text = plain_call_text(w, front, c, callee);
     val->lost = c->func->lost;
     for (uint32_t i = 0; i < c->n_args; i++) val->lost |= c->args[i].val->lost;
