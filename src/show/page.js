@@ -31,9 +31,9 @@ function weigh(network, node) {
   node.bytes = 0; node.types = NO_TYPES;
   for (const list of [from.parameters, from.buffers])
     for (const name in list || {}) {
-      const dtype = dtypes[fullName(network, node, name)];
+      const dtype = at(dtypes, fullName(network, node, name));
       if (dtype) addTypes(node, [dtype]);
-      if (!tied[name]) node.bytes += elements(list[name]) * sizeOf(dtype);
+      if (!at(tied, name)) node.bytes += elements(list[name]) * sizeOf(dtype);
     }
 }
 const NO_TYPES = new Set(), typeSets = new Map(); /* most modules have the same few: one set for all that do */
@@ -44,7 +44,9 @@ function addTypes(node, more) {
   if (!typeSets.has(key)) typeSets.set(key, new Set(all));
   node.types = typeSets.get(key);
 }
-function fullName(network, node, name) { return (node.from.full_names || {})[name] || (node.path ? node.path + (network.separator || ".") + name : name); }
+/* Of a file's names, some are what every object has: toString. */
+function at(map, name) { return map && Object.hasOwn(map, name) ? map[name] : undefined; }
+function fullName(network, node, name) { return at(node.from.full_names, name) || (node.path ? node.path + (network.separator || ".") + name : name); }
 
 function load(network) {
   nodes = [];
@@ -62,7 +64,7 @@ function load(network) {
     for (const child of order[i].from.children) { const made = add(child, order[i], order[i].depth + 1); order[i].kids.push(made); order.push(made); }
   for (let i = order.length; i--;) {
     const n = order[i], from = n.from, tied = from.tied || {};
-    n.own = Object.entries(from.parameters).reduce((sum, [k, s]) => sum + (tied[k] ? 0 : elements(s)), 0);
+    n.own = Object.entries(from.parameters).reduce((sum, [k, s]) => sum + (at(tied, k) ? 0 : elements(s)), 0);
     const times = typeof from.repeat === "number" ? from.repeat : 1;
     weigh(network, n);
     for (const k of n.kids) { n.bytes += k.bytes; addTypes(n, k.types); }
@@ -238,9 +240,9 @@ function tensorTable(node) {
       if (key === "buffers") notes.push("buffer");
       if ((from.frozen || []).includes(name)) notes.push("frozen");
       if ((from.not_saved || []).includes(name)) notes.push("not saved");
-      if ((from.tied || {})[name]) notes.push("= " + from.tied[name]);
-      if ((from.full_names || {})[name]) notes.push("in the file: " + full);
-      const dtype = (network().dtypes || {})[full] || "";
+      if (at(from.tied, name)) notes.push("= " + from.tied[name]);
+      if (at(from.full_names, name)) notes.push("in the file: " + full);
+      const dtype = at(network().dtypes, full) || "";
       row.append(nameCell(name, full, dtype), make("td", shapeText(shape)), make("td", dtype), make("td", elements(shape).toLocaleString("en"), "r"));
       if (notes.length) row.firstChild.append(make("small", notes.join(", ")));
       table.append(row);

@@ -18,6 +18,10 @@ if (await page.evaluate(() => graph.hasFlow())) {
   await page.click("#showGraph");
   wrong.push(await page.locator("#empty").innerText());
 }
+wrong.push(...await page.evaluate(() => nodes.slice(0, 200).map(node => { // each has details and an address
+  try { go(node.path); } catch (problem) { return node.path + ": " + problem; }
+  return location.hash.length > 1 || !node.path ? [] : node.path + " has no address";
+}).flat()));
 await page.screenshot({ path: picture });
 await browser.close();
 console.log(JSON.stringify(wrong));

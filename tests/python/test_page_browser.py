@@ -87,6 +87,17 @@ def test_nothing_is_on_anything(chromium: str, tmp_path: pathlib.Path, seed: int
     assert json.loads(run("scene.mjs", str(page), chromium, str(tmp_path / "scene.png"))) == []
 
 
+def test_names_that_every_object_has(chromium: str, tmp_path: pathlib.Path) -> None:
+    kids = [node("__proto__", "constructor"), node("</script><b>", "toString"), node("a/b#c%20 ü", "hasOwnProperty")]
+    kids[0]["parameters"] = {"__proto__": [2], "toString": [3], "valueOf": [4]}
+    network = {"name": "net", "tree": [node("", "<img src=x onerror=alert(1)>", *kids)],
+               "flow": [{"from": "__proto__", "to": "</script><b>", "shape": ["</script>", 3]},
+                        {"from": "</script><b>", "to": "a/b#c%20 ü", "shape": None}]}
+    page = tmp_path / "page.html"
+    page.write_text(view(json.dumps({"networks": [network]}), "html"), encoding="utf-8")
+    assert json.loads(run("scene.mjs", str(page), chromium, str(tmp_path / "scene.png"))) == []
+
+
 def test_what_has_no_flow_is_beside_the_rest(chromium: str, tmp_path: pathlib.Path) -> None:
     """A thousand modules that nothing flows to are a block, not a line."""
     root = node("", "Net", *(node(f"t{i}", f"T{i % 7}") for i in range(1000)))
