@@ -88,8 +88,26 @@ def _break_at(frame: types.FrameType) -> None:
     elif sys.breakpointhook is not sys.__breakpointhook__ or os.environ.get("PYTHONBREAKPOINT"):
         sys.breakpointhook()
     else:
-        import pdb
-        pdb.Pdb().set_trace(frame)
+        _debugger().set_trace(frame)
+
+
+def _debugger() -> Any:
+    """pdb, whose steps go past torch's own frames and past what they call; breakpoints stop there all the same."""
+    import pdb
+    library = os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep
+    of_torch = compat.torch_folder() + os.sep
+
+    class Debugger(pdb.Pdb):
+        def stop_here(self, frame: types.FrameType) -> bool:
+            caller: types.FrameType | None = frame
+            while caller is not None and caller.f_code.co_filename.startswith(library) and (
+                    "site-packages" not in caller.f_code.co_filename):
+                caller = caller.f_back
+            if caller is not None and caller.f_code.co_filename.startswith(of_torch):
+                return False
+            return bool(super().stop_here(frame))
+
+    return Debugger()
 
 
 # ---- torch's own logs ----

@@ -236,6 +236,28 @@ def test_pdb_stops_in_dumped_files(tmp_path: pathlib.Path) -> None:
     assert "the end" in out
 
 
+def test_steps_go_past_torch(tmp_path: pathlib.Path) -> None:
+    """From the generated function into the graph, and on into the function behind a graph break."""
+    path = tmp_path / "steps.py"
+    path.write_text(textwrap.dedent("""
+        import sys, torch, pellucid
+        @torch.compile(backend="eager")
+        def f(x):
+            y = x.sin()
+            torch._dynamo.graph_break()
+            return y.cos()
+        with pellucid.prepare_debug(sys.argv[1]):
+            f(torch.ones(3))
+        with pellucid.debug():
+            f(torch.ones(3))
+        """))
+    out = run_script(path, tmp_path / "dump", commands="step\n" * 40 + "c\n")
+    stops = [line.removeprefix("(Pdb) ") for line in out.splitlines() if re.match(r"(\(Pdb\) )?> ", line)]
+    assert len(stops) > 10 and not [stop for stop in stops if f"{os.sep}torch{os.sep}" in stop]
+    for part in ("__transformed_code_0_for_f.py", "00_f/0_0.01_captured_graph.py", "resume_in_f", "1_0.01_captured"):
+        assert any(part in stop for stop in stops), part
+
+
 def test_values_go_where_they_arrive(tmp_path: pathlib.Path) -> None:
     """Lists that Dynamo only packs and unpacks are not in the text, and stepping goes forward through what is left."""
     path = script(tmp_path, """
