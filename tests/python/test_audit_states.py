@@ -168,3 +168,27 @@ def test_manifest(folder: str) -> None:
             wrong.append(f"{name}: {verdict}")
     assert not wrong, wrong
     assert len(rows) > 10
+
+
+# What transformers' trainer writes beside each checkpoint, in short: enumerations that refuse other values with a text,
+# and accelerate's state.
+TRAINING = (
+    "transformers.trainer_utils SchedulerType linear",
+    "transformers.training_args OptimizerNames adamw_torch",
+    "transformers.trainer_utils IntervalStrategy steps",
+    "accelerate.utils.dataclasses DistributedType NO",
+)
+
+
+def training_args(**more: bytes) -> bytes:
+    members = {f"m{i}": call(*row.split()[:2], text(row.split()[2])) for i, row in enumerate(TRAINING)}
+    state = new("accelerate.state", "PartialState", table(num_processes=b"K\x01", **more) + b"b")
+    return new("transformers.training_args", "TrainingArguments", table(**members, distributed_state=state) + b"b")
+
+
+@pytest.mark.parametrize(("verdict", "more"), [("harmless", {}), ("suspicious", {"_known_attrs": new("evil", "X")})])
+def test_training_arguments(tmp_path: pathlib.Path, verdict: str, more: dict[str, bytes]) -> None:
+    path = tmp_path / "training_args.bin"
+    path.write_bytes(b"\x80\x02" + training_args(**more) + b".")
+    said, out = verdict_of(path)
+    assert said == verdict, out
