@@ -141,7 +141,7 @@ def reduced(trace: Trace, terms: Terms) -> tuple[list[Row], Any]:
     """Without calls that change nothing and without those whose results nobody reads; references count the rest."""
     kinds = {ref: terms.plain(kind) for ref, kind in trace.kinds.items()}
     written = {trace.memory.get(use) for row in trace.rows if row.keeps and row.name != "asked" for use in row.uses}
-    passing = _read_once(trace)
+    passing, of_sizes = _read_once(trace), asked_of_sizes(trace)
     same_as: dict[Ref, Ref] = {}
 
     def through(ref: Ref) -> Ref:
@@ -166,6 +166,8 @@ def reduced(trace: Trace, terms: Terms) -> tuple[list[Row], Any]:
     live = set(_refs_of(result))
     kept = []
     for row in reversed(rows):
+        if row.number in of_sizes:
+            continue
         if row.keeps or any(Ref(("call", row.number, i)) in live for i in range(len(row.outputs))):
             live.update(row.uses)
             kept.append(row)
@@ -193,6 +195,23 @@ def _read_once(trace: Trace) -> set[Ref]:
     results = {trace.memory.get(ref) for ref in _refs_of(trace.result)}
     return {ref for ref, memory in trace.memory.items() if ref[0] == "call" and len(refs[memory]) == 1
             and len(readers.get(memory, ())) == 1 and memory not in results}
+
+
+def asked_of_sizes(trace: Trace) -> set[int]:
+    """Tests of tensors that no data is in: made by factories, of sizes alone. Who asks one and who does not make the
+    same calls where it comes out as recorded, which the claim says."""
+    written = {trace.memory.get(use) for row in trace.rows if row.keeps and row.name != "asked" for use in row.uses}
+    of_sizes: set[Any] = set()
+    asked = set()
+    for row in trace.rows:
+        if not all(use[0] == "call" and use[1] in of_sizes for use in row.uses):
+            continue
+        if row.name == "asked":
+            asked |= {row.number} if row.uses and row.args[1] == "bool" else set()
+        elif not row.keeps and not written & {trace.memory.get(Ref(("call", row.number, i)))
+                                              for i in range(len(row.outputs))}:
+            of_sizes.add(row.number)
+    return asked
 
 
 def _in_form(form: Any, change: Callable[[Any], Any]) -> Any:
@@ -435,9 +454,11 @@ def claimed(one: Trace, other: Trace, terms: Terms, wanted: set[Dimension]) -> C
         text += f", where {', '.join(sorted(conditions, key=len)[:SHOWN])}{more}"
     if fixed:
         text += f" ({'; '.join(fixed)})"
-    if one.questions:
-        text += (", where one test of the data comes out as recorded" if one.questions == 1
-                 else f", where {one.questions} tests of the data come out as recorded")
+    alone = [len(asked_of_sizes(trace)) for trace in (one, other)]
+    for count, what in ((one.questions - alone[0], "the data"), (max(alone), "sizes alone")):
+        if count:
+            text += (f", where one test of {what} comes out as recorded" if count == 1
+                     else f", where {count} tests of {what} come out as recorded")
     if one.has_layouts and letters:
         text += ", convolutions laid out as recorded"
     return Claim(text, tuple(sizes), tuple(conditions))

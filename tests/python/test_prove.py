@@ -210,6 +210,30 @@ def test_a_copy_of_what_nobody_else_reads_may_be_written() -> None:
     assert compared(reads, shares).kind == "wrong"
 
 
+def test_a_question_of_sizes_alone_need_not_be_asked() -> None:
+    """Were these positions, of the author's own making, in order? No data say so; that they were is in the claim."""
+    def asks(change):
+        def forward(m, x):
+            positions = torch.arange(x.shape[1])
+            change(positions, x)
+            if (positions[1:] - positions[:-1] != 1).any():
+                x = x + 1
+            return m.a(x)
+        return forward
+
+    answer = compared(asks(lambda positions, x: None), lambda m, x: m.a(x))
+    assert answer.kind == "proved", answer.evidence
+    assert "where one test of sizes alone comes out as recorded" in answer.evidence[0]
+    assert "tests of the data" not in answer.evidence[0] and "test of the data" not in answer.evidence[0]
+    written = compared(asks(lambda positions, x: positions[:1].copy_((x[0, 0, :1] > 100).long())),
+                       lambda m, x: m.a(x))
+    assert written.kind == "wrong"
+
+    def of_data(m, x):
+        return m.a(x + 1) if (x > 100).any() else m.a(x)
+    assert compared(of_data, lambda m, x: m.a(x)).kind == "wrong"
+
+
 def test_what_needs_gradients_is_compared() -> None:
     answer = compared(lambda m, x: m.a(x) + m.a(x).detach(), lambda m, x: m.a(x) + m.a(x))
     assert answer.kind == "wrong"
