@@ -59,6 +59,7 @@ const graph = (() => {
     if (box.kids && node.total) lines.push(human(node.total) + (rolesAreKnown() ? " parameters" : " elements"));
     else if (node.from.shared_with) lines.push("= " + node.from.shared_with);
     else if (node.args) lines.push(node.args);
+    if (node.from.condition) lines.push("if " + node.from.condition);
     return lines;
   }
   const rolesAreKnown = () => rolesKnown;
@@ -429,7 +430,7 @@ const graph = (() => {
     c.fillStyle = colours.fg;
     for (const [box, x, y] of boxes) c.fillText(box.lines[0], sx(x) + 8 * k, sy(y) + (HEAD + 11) * k);
     c.fillStyle = colours.dim; c.font = `${11 * k}px ${FONT}`;
-    for (const [box, x, y] of boxes) if (box.lines[1]) c.fillText(box.lines[1], sx(x) + 8 * k, sy(y) + (HEAD + 11 + LINE) * k);
+    for (const [box, x, y] of boxes) for (let i = 1; i < box.lines.length; i++) c.fillText(box.lines[i], sx(x) + 8 * k, sy(y) + (HEAD + 11 + LINE * i) * k);
     for (const [box, x, y, depth] of job.frames) frameWords(c, box, Math.max(sx(x), 0), sy(y), k, colours[depth % 2 ? "frame" : "bg"]);
   }
   function sign(c, x, y, k, colour, plus) {

@@ -119,6 +119,7 @@ const [svgName, svg] = await kept("#svg"), [pngName, png] = await kept("#png");
 assert.equal(svgName, "net.svg");
 assert.match(svg.toString(), /^<svg xmlns[^]*>stem<\/text>[^]*<\/svg>\n$/);
 assert.ok(!svg.toString().includes("NaN"));
+assert.match(svg.toString(), />if use_head<\/text>/); // what exists only under a condition says so
 const problem = await page.evaluate(text => new DOMParser().parseFromString(text, "image/svg+xml").querySelector("parsererror")?.textContent, svg.toString());
 assert.equal(problem, undefined);
 assert.equal(pngName, "net.png");

@@ -58,6 +58,7 @@ def test_the_graph(chromium: str, tmp_path: pathlib.Path) -> None:
     edges = [f"{ends[i]} blocks.{i}.{part}" for i in range(4) for part in ("a", "add")]
     edges += [f"blocks.{i}.{a} blocks.{i}.{b}" for i in range(4) for a, b in (("a", "b"), ("b", "add"))]
     root = node("", "Net", node("stem", "Conv2d"), node("blocks", "Sequential", *blocks), node("head", "Linear"))
+    root["children"][2]["condition"] = "use_head"
     network = {"name": "net", "tree": [root],
                "flow": flow("input stem", *edges, f"{ends[-1]} head", "head output")}
     page = tmp_path / "page.html"
