@@ -202,7 +202,7 @@ def asked_of_sizes(trace: Trace) -> set[int]:
     same calls where it comes out as recorded, which the claim says."""
     written = {trace.memory.get(use) for row in trace.rows if row.keeps and row.name != "asked" for use in row.uses}
     of_sizes: set[Any] = set()
-    asked = set()
+    asked: set[int] = set()
     for row in trace.rows:
         if not all(use[0] == "call" and use[1] in of_sizes for use in row.uses):
             continue
