@@ -210,7 +210,7 @@ def tried(text: str, folder: pathlib.Path, how: str, name: str = "program") -> t
 
 
 # Different in silence in every way of making a skeleton, before they were mended; a part of the others takes long.
-ALL_WAYS = ("generator_of_crops",)
+ALL_WAYS = ("generator_of_crops", "identity_in_lines_by_layout")
 QUICK = list(PROGRAMS)[::3]
 CASES = [pytest.param(name, marks=() if name in QUICK or name in ALL_WAYS else pytest.mark.slow) for name in PROGRAMS]
 

@@ -606,6 +606,53 @@ static void write_unpacked(pel_straight *x, pel_node *text, const pel_id *made) 
     }
 }
 
+/* Whether an activation reads a variable behind some record that it bound before, and finds the tensor there. */
+static bool reads_old_name(const pel_straight *x, pel_id id, uint32_t from, pel_id tensor) {
+    const pel_activation *activation = &x->log->activations.at[id];
+    const pel_author *author = &x->w->s->authors[activation->code];
+    if (!author->insns || from == 0) return false;
+    uint32_t called = author->index[activation->records[from - 1].at];
+    for (uint32_t r = from; r < activation->n_records; r++) {
+        const pel_record *record = &activation->records[r];
+        const pel_insn *load = record->kind == PEL_R_PUSH ? pel_author_insn(author, record) : NULL;
+        if (!load || !pel_value_same(x->log, record->value, tensor)) continue;
+        if (load->op != PEL_OP_LOAD_FAST && load->op != PEL_OP_LOAD_DEREF) continue;
+        uint32_t at = (uint32_t)(load - author->insns->at), first = at > called ? called : 0;
+        bool is_bound_anew = false;
+        for (uint32_t i = first; i < (at > called ? at : author->insns->n); i++) {
+            const pel_insn *insn = &author->insns->at[i];
+            bool stores = insn->op == PEL_OP_STORE_FAST || insn->op == PEL_OP_STORE_DEREF;
+            is_bound_anew |= stores && insn->name == load->name;
+        }
+        if (!is_bound_anew) return true;
+    }
+    return false;
+}
+
+/* y = self.drop(x) in eval mode, x.to(torch.float32), x.contiguous() that give x itself, and x is read again: calls
+ * don't show which of the two a later one got, and in another mode, of another type or layout they differ. */
+static bool gives_back(const pel_straight *x, const step *row, const pel_id *made) {
+    pel_str name = function_name(x, row);
+    bool is_old = false;
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        const pel_event *event = row[i].event;
+        if (pel_straight_at(x, made[i])->kind != PEL_V_TENSOR || pel_is_in_place(name) || changes_given(x, event, name))
+            return false;
+        bool is_given = false;
+        for (uint32_t k = 0; k < event->n_args; k++) is_given |= pel_value_same(x->log, event->args[k], made[i]);
+        for (uint32_t k = 0; k < event->n_kwargs; k++)
+            is_given |= pel_value_same(x->log, event->kwargs[k].value, made[i]);
+        if (!is_given) return false;
+        uint32_t record = event->record;
+        for (pel_id id = event->activation; id && !is_old; id = x->log->activations.at[id].parent) {
+            is_old = reads_old_name(x, id, record, made[i]);
+            record = x->log->activations.at[id].parent_at;
+            if (id == x->above[i]) break;
+        }
+    }
+    return is_old;
+}
+
 /* What data answered is no constant: an answer that is the same in all lanes is asserted, any other gets a name for
  * later steps. Questions about shapes leave no text, because sizes are found again where they are used. */
 static void write_step(pel_straight *x, const step *row) {
@@ -635,8 +682,12 @@ static void write_step(pel_straight *x, const step *row) {
         write_unpacked(x, text, made);
         return;
     }
+    pel_node *same = row->event && gives_back(x, row, made) ? pel_straight_tensor(x, made) : NULL;
     pel_name name = result_name(x, made[0]);
     push(x, pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text));
+    if (same)
+        push(x, pel_make_assert(x->ctx, pel_make_compare(x->ctx, pel_make_name(x->ctx, name, PEL_Load), PEL_Is, same),
+                                pel_make_text(x->ctx, PEL_STR("path not recorded"))));
     pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
 }
 
