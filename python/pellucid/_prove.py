@@ -197,13 +197,28 @@ def _read_once(trace: Trace) -> set[Ref]:
             and len(readers.get(memory, ())) == 1 and memory not in results}
 
 
+def _is_below_every_draw(row: Row, draws: set[Any]) -> bool:
+    """torch.rand([]) < 0.0: layers that are never dropped."""
+    if row.name != "aten::lt.Scalar" or len(row.args[0]) != 2:
+        return False
+    drawn, (kind, value) = row.args[0]
+    return drawn[0] == "call" and drawn[1] in draws and kind in ("int", "float") and float(value) <= 0
+
+
 def asked_of_sizes(trace: Trace) -> set[int]:
     """Tests of tensors that no data is in: made by factories, of sizes alone. Who asks one and who does not make the
     same calls where it comes out as recorded, which the claim says."""
     written = {trace.memory.get(use) for row in trace.rows if row.keeps and row.name != "asked" for use in row.uses}
     of_sizes: set[Any] = set()
+    draws: set[Any] = set()
     asked: set[int] = set()
     for row in trace.rows:
+        is_same = row.name.split(".")[0] in SAME_MEMORY and row.uses[0][0] == "call" and row.uses[0][1] in draws
+        if is_same or (row.name == "aten::rand"
+                       and trace.memory.get(Ref(("call", row.number, 0))) not in written):
+            draws.add(row.number)
+        elif _is_below_every_draw(row, draws):
+            of_sizes.add(row.number)
         if not all(use[0] == "call" and use[1] in of_sizes for use in row.uses):
             continue
         if row.name == "asked":

@@ -229,6 +229,11 @@ def test_a_question_of_sizes_alone_need_not_be_asked() -> None:
                        lambda m, x: m.a(x))
     assert written.kind == "wrong"
 
+    def drops(rate):
+        return lambda m, x: x if torch.rand([]) < rate else m.a(x)
+    assert compared(drops(0.0), lambda m, x: (torch.rand([]), m.a(x))[1]).kind == "proved"
+    assert compared(drops(1e-30), lambda m, x: (torch.rand([]), m.a(x))[1]).kind == "wrong"
+
     def of_data(m, x):
         return m.a(x + 1) if (x > 100).any() else m.a(x)
     assert compared(of_data, lambda m, x: m.a(x)).kind == "wrong"
