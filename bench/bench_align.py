@@ -346,7 +346,7 @@ def called(model: Any, size: tuple[int, ...]) -> list[Any]:
 
 
 def carry_over(pair: Pair, a: Any, b: Any) -> bool:
-    """Gives b the weights of a by the order of calls, and by names what no layer has; whether the outputs agree then."""
+    """Gives b the weights of a by the order of calls, by names what no layer has; whether the outputs agree then."""
     import torch
     one, two = called(a, pair.size), called(b, pair.size)
     if len(one) != len(two):
@@ -359,7 +359,8 @@ def carry_over(pair: Pair, a: Any, b: Any) -> bool:
             for v, w in zip(*values, strict=True):
                 w.copy_(v.reshape(w.shape))
         inside = {id(v) for m in two for v in m.parameters()}
-        free = [(n, v) for n, v in a.named_parameters() if not any(v is p for m in one for p in m.parameters())]
+        outside = {id(v) for m in one for v in m.parameters()}
+        free = [(n, v) for n, v in a.named_parameters() if id(v) not in outside]
         for name, value in b.named_parameters():
             if id(value) not in inside:
                 start = name.split(".")[-1][:3]

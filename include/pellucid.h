@@ -355,7 +355,8 @@ PEL_API bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const pe
 typedef struct pel_compare_options {
     /* {"a", "b", "prefix_a", "prefix_b", "lost_a", "lost_b", "equal", "differences": [{"kind", "name", "a", "b"}],
      * "open", "load_state_dict": {"strict": "loads", "raises" or "unknown", "missing", "unexpected", "mismatched",
-     * "renames", "tied", "load", "aligned": tensors that pellucid_align finds a source for}}; the last where one side is a model: a source or a run */
+     * "renames", "tied", "load", "aligned": tensors that pellucid_align finds a source for}}; the last where one side
+     * is a model: a source or a run */
     bool as_json;
     bool ignore_dtype;
 } pel_compare_options;

@@ -129,6 +129,11 @@ static void write_far(pel_ctx *ctx, const found_tensor *row, const pel_writer *w
 static void write_tensor(pel_ctx *ctx, const found_tensor *row, const pel_writer *writer) {
     const pel_stored *stored = row->tensor->stored;
     if (!row->size) return;
+    if (stored->stream) {
+        if (!stored->stream(ctx, stored, writer->write, writer->arg))
+            pel_throw(ctx, PEL_E_READ, 0, "the output can't be written");
+        return;
+    }
     if (stored->far && !stored->strides) {
         write_far(ctx, row, writer);
         return;

@@ -38,23 +38,27 @@ typedef struct joining {
     PEL_VEC(source) sources;
     pel_align_bytes *bytes;
     void *arg;
-    uint64_t size; /* bytes */
     uint32_t width;
 } joining;
 
-static void put_elements(pel_ctx *ctx, const source *from, pel_str bytes, uint32_t width, char *to) {
+#define CHUNK ((size_t)64 << 10) /* bytes of scattered elements that are gathered before they are written */
+
+/* Elements in the order of a piece that is no slice of its tensor. */
+static bool write_scattered(pel_ctx *ctx, const source *from, pel_str bytes, uint32_t width, pel_write *write,
+                            void *to) {
     const pel_align_view *view = &from->view;
     int64_t index[PEL_ALIGN_DIMS] = { 0 };
     uint64_t at = view->start, n_have = bytes.len / width;
-    if (view->is_contiguous) {
-        if (view->start > n_have || view->count > n_have - view->start)
-            pel_throw(ctx, PEL_E_FORMAT, 0, "a tensor has fewer bytes than its shape needs");
-        memcpy(to, bytes.ptr + view->start * width, (size_t)(view->count * width));
-        return;
-    }
+    char *chunk = pel_alloc_raw(ctx, CHUNK);
+    size_t used = 0;
     for (uint64_t i = 0; i < view->count; i++) {
         if (at >= n_have) pel_throw(ctx, PEL_E_FORMAT, 0, "a tensor has fewer bytes than its shape needs");
-        memcpy(to + i * width, bytes.ptr + at * width, width);
+        memcpy(chunk + used, bytes.ptr + at * width, width);
+        used += width;
+        if (used + width > CHUNK) {
+            if (!write(to, (pel_text){ chunk, used })) return false;
+            used = 0;
+        }
         for (uint32_t d = view->n; d-- > 0;) {
             at += (uint64_t)view->strides[d];
             if (++index[d] < view->sizes[d]) break;
@@ -62,21 +66,26 @@ static void put_elements(pel_ctx *ctx, const source *from, pel_str bytes, uint32
             index[d] = 0;
         }
     }
+    return !used || write(to, (pel_text){ chunk, used });
 }
 
-static pel_str join(pel_ctx *ctx, const pel_stored *stored) {
+static bool write_pieces(pel_ctx *ctx, const pel_stored *stored, pel_write *write, void *to) {
     const joining *j = stored->arg;
-    char *out = pel_alloc_raw(ctx, j->size + 1);
-    uint64_t done = 0;
     for (uint32_t i = 0; i < j->sources.n; i++) {
         pel_str bytes;
         const source *from = &j->sources.at[i];
+        if (!from->view.count) continue;
         if (!j->bytes(ctx, j->arg, from->tensor, &bytes))
             pel_throw(ctx, PEL_E_UNSUPPORTED, from->tensor->place.offset, "the bytes of a tensor can't be had");
-        put_elements(ctx, from, bytes, j->width, out + done);
-        done += from->view.count * j->width;
+        uint64_t n_have = bytes.len / j->width;
+        if (from->view.is_contiguous && (from->view.start > n_have || from->view.count > n_have - from->view.start))
+            pel_throw(ctx, PEL_E_FORMAT, 0, "a tensor has fewer bytes than its shape needs");
+        bool done = from->view.is_contiguous ? write(to, (pel_text){ bytes.ptr + from->view.start * j->width,
+                                                                     (size_t)(from->view.count * j->width) })
+                                             : write_scattered(ctx, from, bytes, j->width, write, to);
+        if (!done) return false;
     }
-    return pel_str_at(out, done);
+    return true;
 }
 
 /* ---- rows ---- */
@@ -142,12 +151,12 @@ static pel_model_tensor read_row(applying *a, const pel_json_value *value, pel_a
     made.shape = read_shape(a, pel_json_get(value, "shape"), name);
     j->width = pel_dtype_size(made.dtype);
     if (!pel_shape_count(&made.shape, &wanted) || wanted != count) refuse(a, value, name, "has another shape");
-    if (!j->width || __builtin_mul_overflow(count, (uint64_t)j->width, &j->size))
+    if (!j->width || count > UINT64_MAX / j->width)
         refuse(a, value, name, "is of a dtype whose bytes mean nothing here");
     const source *only = &j->sources.at[0];
     bool is_whole = j->sources.n == 1 && only->view.is_contiguous && !only->view.start && !only->view.n;
     pel_stored *stored = pel_new(a->ctx, pel_stored);
-    *stored = (pel_stored){ .unpack = join, .arg = j };
+    *stored = (pel_stored){ .stream = write_pieces, .arg = j };
     made.stored = is_whole ? only->tensor->stored : stored;
     return made;
 }

@@ -165,7 +165,8 @@ static bool find_experts(align_run *run, int which, const align_list *units, uin
         align_list found = { 0 };
         for (uint32_t k = 0; k < units->n; k++) {
             const align_unit *unit = unit_of(run, which, units->at[k]);
-            if (!unit->is_done && unit->role == role && unit->n == 1 && unit->total && pel_str_eq(unit->shape, first->shape))
+            if (!unit->is_done && unit->role == role && unit->n == 1 && unit->total &&
+                pel_str_eq(unit->shape, first->shape))
                 pel_push(run->ctx, &found, units->at[k]);
         }
         if (found.n != height || height < 2) continue;

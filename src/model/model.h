@@ -57,7 +57,9 @@ typedef struct pel_stored {
     const int64_t *strides;      /* in elements; NULL: contiguous, C order */
     /* For bytes that are packed or scattered: gives them as they should be; NULL: bytes is it. */
     pel_str (*unpack)(pel_ctx *ctx, const struct pel_stored *stored);
-    const void *arg; /* of unpack */
+    /* For those of many pieces, which need no copy: hands them to write one after the other; false if it stopped. */
+    bool (*stream)(pel_ctx *ctx, const struct pel_stored *stored, pel_write *write, void *to);
+    const void *arg; /* of unpack and stream */
 } pel_stored;
 
 typedef struct pel_model_argument {

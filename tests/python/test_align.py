@@ -294,6 +294,23 @@ def test_a_map_that_does_not_fit_is_refused(tmp_path) -> None:
     assert done.returncode in (1, 2) and "align --json writes" in done.stderr
 
 
+def test_a_map_is_applied_piece_by_piece(tmp_path) -> None:
+    """Whatever is cut and joined, the memory is that of the tables."""
+    rows = 3 << 9
+    whole = ((rows, 256), [float(i % 251) for i in range(rows * 256)])
+    a: Tensors = {"h.0.qkv.weight": whole}
+    third = rows // 3 * 256
+    b: Tensors = {f"layers.0.{part}_proj.weight": ((rows // 3, 256), whole[1][i * third:(i + 1) * third])
+                  for i, part in enumerate("qkv")}
+    for one, two in ((a, b), (b, a)):
+        paths = write(tmp_path / "a.safetensors", one), write(tmp_path / "b.safetensors", two)
+        (tmp_path / "map.json").write_text(run("align", "--json", "--no-values", *paths).stdout)
+        done = run("convert", paths[0], "--map", tmp_path / "map.json", "-o", tmp_path / "c.safetensors",
+                   "--memory", "1")
+        assert done.returncode == 0, done.stderr
+        assert read(tmp_path / "c.safetensors") == two
+
+
 def test_the_function_gives_what_the_map_gives(tmp_path) -> None:
     torch = pytest.importorskip("torch", reason="the function joins and cuts tensors of torch")
     a, b = made(1, **layer(0), **layer(1)), made(2, **block(0), **block(1))
