@@ -21,7 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 10)
-PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "clang-format==14.0.6"]
+PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "pytest-xdist>=3",
+            "clang-format==14.0.6"]
 OPTIONAL = ["mypy>=1.8,<3"]  # the test of the package's types is skipped without, and says so
 KNOWN_TORCH = ("2.15.0", "2.13.0")  # newest first; docs/versions.md says what was run with them
 # With torch in the same command, so that none of them brings another one.
