@@ -307,7 +307,7 @@ def test_module_of_torch():
     assert "F.linear(input, self.weight, self.bias)" in pellucid.decompile(torch.nn.Linear(2, 2))
 
 
-@pytest.mark.parametrize("nothing", [3, object(), len, property()], ids=repr)
+@pytest.mark.parametrize("nothing", [3, object(), len, property()], ids=lambda nothing: type(nothing).__name__)
 def test_nothing_to_decompile(nothing):
     with pytest.raises(TypeError):
         pellucid.decompile(nothing)
