@@ -186,8 +186,6 @@ bool pel_returns_it(const pel_node *assign, const pel_node *next);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_write_numbers(pel_ctx *ctx, pel_program *program);
 bool pel_is_computed(pel_ctx *ctx, const pel_node *node); /* a number of so many digits that nobody wrote it */
-/* Makes torch's layer of each object of a class that is one, and has nothing but a forward. */
-void pel_use_torchs_layer(pel_ctx *ctx, pel_program *program, const pel_program_class *class);
 void pel_write_rates(pel_ctx *ctx, pel_program *program, pel_str fact); /* a row of known->class_facts */
 void pel_write_file(pel_ctx *ctx, pel_program *program);                /* fills in program->text */
 

@@ -415,17 +415,8 @@ static void put_header(const pel_program *program, pel_nodes body, pel_buf *out)
     pel_put_byte(out, '\n');
 }
 
-static bool has_only_forward(const pel_program *program, const pel_program_class *class) {
-    return pel_class_at(program->log, class->class)->kind == PEL_CLASS_MODULE && class->name != program->root &&
-           !class->def && !class->init && !class->modes.n && !class->is_given && class->methods.n == 1 &&
-           pel_name_is(class->methods.at[0]->name, "forward");
-}
-
 void pel_write_file(pel_ctx *ctx, pel_program *program) {
     pel_buf text = pel_buf_in(ctx), *out = &text;
-    for (uint32_t i = 0; i < program->classes.n; i++)
-        if (has_only_forward(program, program->classes.at[i]))
-            pel_use_torchs_layer(ctx, program, program->classes.at[i]);
     writer w = { .ctx = ctx, .program = program };
     for (uint32_t i = 0; i < program->classes.n; i++)
         pel_map_set(ctx, &w.class_named, PEL_KEY(program->classes.at[i]->name), i);
