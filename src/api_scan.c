@@ -184,9 +184,9 @@ static void put_source(pel_ctx *ctx, const scan_call *call, pel_buf *out) {
     if (!chosen) pel_throw(ctx, PEL_E_INCOMPLETE, 0, "no network was found");
     if (!chosen->source.len) {
         const pel_unknown *row = why_unwritten(chosen);
-        pel_throw(ctx, PEL_E_INCOMPLETE, 0, "%.*s can't be written as a program: %.*s (%.*s:%u)", PEL_FMT(chosen->name),
-                  PEL_FMT(row ? row->what : PEL_STR("it was not made")), PEL_FMT(row ? row->place.file : PEL_STR("?")),
-                  row ? row->place.line : 0);
+        pel_throw(ctx, PEL_E_INCOMPLETE, 0, "%.*s can't be written as a program (%.*s:%u): %.*s", PEL_FMT(chosen->name),
+                  PEL_FMT(row ? row->place.file : PEL_STR("?")), row ? row->place.line : 0,
+                  PEL_FMT(row ? row->what : PEL_STR("it was not made")));
     }
     pel_put(out, chosen->source);
 }

@@ -110,6 +110,7 @@ def _prepared(work: Workshop, name: str, steps: list[tuple[Any, ...]], inputs: A
     if any(isinstance(m, torch.jit.ScriptModule) for m in _check.modules_of(work.model)):
         return skip(work, name, "parts of the model are compiled and could not be put back")
     kept = [(p, p.data) for p in _check.parameters_of(work.model)]
+    writes_twins = work.state.writes_twins
     call = Call(name, inputs, grad)
     try:
         with work.run_of(call, parameters=True), contextlib.redirect_stderr(io.StringIO()):
@@ -123,6 +124,8 @@ def _prepared(work: Workshop, name: str, steps: list[tuple[Any, ...]], inputs: A
                     parameter.data = data
     except Exception as error:
         return skip(work, name, f"the original raises {type(error).__name__}")
+    finally:
+        work.state.writes_twins = writes_twins  # the steps have written, not the model
     work.add([row])
 
 

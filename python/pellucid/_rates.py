@@ -49,10 +49,11 @@ def formula(values: set[float]) -> tuple[str, list[float]] | None:
 def known_rates(model: Any) -> list[str]:
     """The first row among attributes of one name, for write/rates.c: "rates", the formula, its numbers, a line each."""
     import torch
+    from ._check import modules_of
     if torch.get_default_dtype() != torch.float32:
         return []
     found: dict[str, set[float]] = {}
-    for part in model.modules():
+    for part in modules_of(model):
         for name, value in vars(part).items():
             if type(value) is float and 0 < value < 1:
                 found.setdefault(name, set()).add(value)
