@@ -78,7 +78,7 @@ typedef enum pel_code {
 #undef X
 } pel_code;
 
-#define PEL_MESSAGE_MAX 240
+#define PEL_MESSAGE_MAX 480
 
 typedef struct pel_error {
     pel_code code;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import pathlib
 import re
@@ -160,6 +161,8 @@ def tensors(value: Any) -> list[torch.Tensor]:
         return [value]
     if isinstance(value, dict):
         return [t for item in value.values() for t in tensors(item)]
+    if dataclasses.is_dataclass(value):
+        return tensors(vars(value))
     return [t for item in value for t in tensors(item)] if isinstance(value, (list, tuple)) else []
 
 
