@@ -49,7 +49,9 @@ def check_files(folder: pathlib.Path) -> None:
         ast.parse(path.read_text(), str(path))
     for name in ("README.txt", "index.html"):
         assert (folder / name).stat().st_size > 100
-    assert "http" not in (folder / "index.html").read_text().replace("https://meta-pytorch", "")
+    page = (folder / "index.html").read_text()
+    # Functions that are shown may have links in their comments; nothing is fetched.
+    assert not re.search(r"<[^>]*=\s*[\"']?https?:|url\(|@import|fetch\(|<(?:script|img|iframe)[^>]+src", page)
 
 
 def check_linked(watch: Watch, session, folder: pathlib.Path) -> None:
