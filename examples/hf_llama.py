@@ -57,13 +57,18 @@ class LlamaAttention(nn.Module):
         return self.o_proj(attn_output.reshape(*input_shape, -1).contiguous())
 
 
+class SiLUActivation(nn.Module):
+    def forward(self, input):
+        return F.silu(input)
+
+
 class LlamaMLP(nn.Module):
     def __init__(self):
         super().__init__()
         self.gate_proj = nn.Linear(64, 128, bias=False)
         self.up_proj = nn.Linear(64, 128, bias=False)
         self.down_proj = nn.Linear(128, 64, bias=False)
-        self.act_fn = nn.SiLU()
+        self.act_fn = SiLUActivation()
 
     def forward(self, x):
         return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))

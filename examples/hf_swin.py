@@ -48,11 +48,8 @@ class SwinRelativePositionBias(nn.Module):
     def __init__(self, num_heads):
         super().__init__()
         self.relative_position_bias_table = nn.Parameter(torch.empty(169, num_heads))
-        self.register_buffer(
-            "relative_position_index",
-            (lambda place: place[:, None] - place + 84)(torch.arange(49) // 7 * 13 + torch.arange(49) % 7).view(2401),
-            persistent=False,
-        )
+        place = torch.arange(49) // 7 * 13 + torch.arange(49) % 7
+        self.register_buffer("relative_position_index", (place[:, None] - place + 84).view(2401), persistent=False)
         self.window_area = 49
 
     def forward(self):
@@ -102,10 +99,15 @@ class SwinAttention(nn.Module):
         return self.o_proj(attn_output.reshape(*input_shape, -1).contiguous())
 
 
+class GELUActivation(nn.Module):
+    def forward(self, input):
+        return F.gelu(input)
+
+
 class SwinMLP(nn.Module):
     def __init__(self, dim):
         super().__init__()
-        self.activation_fn = nn.GELU()
+        self.activation_fn = GELUActivation()
         self.fc1 = nn.Linear(dim, 4 * dim)
         self.fc2 = nn.Linear(4 * dim, dim)
 

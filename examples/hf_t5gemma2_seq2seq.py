@@ -95,13 +95,18 @@ class T5Gemma2SelfAttention(nn.Module):
         return self.o_proj(attn_output.reshape(*input_shape, -1).contiguous())
 
 
+class GELUTanh(nn.Module):
+    def forward(self, input):
+        return F.gelu(input, approximate="tanh")
+
+
 class T5Gemma2MLP(nn.Module):
     def __init__(self):
         super().__init__()
         self.gate_proj = nn.Linear(64, 128, bias=False)
         self.up_proj = nn.Linear(64, 128, bias=False)
         self.down_proj = nn.Linear(128, 64, bias=False)
-        self.act_fn = nn.GELU(approximate="tanh")
+        self.act_fn = GELUTanh()
         self.dropout = nn.Dropout(0.0)
 
     def forward(self, x):

@@ -45,12 +45,17 @@ class WhisperAttention(nn.Module):
         return self.out_proj(attn_output.reshape(*input_shape, -1).contiguous())
 
 
+class GELUActivation(nn.Module):
+    def forward(self, input):
+        return F.gelu(input)
+
+
 class WhisperEncoderLayer(nn.Module):
     def __init__(self):
         super().__init__()
         self.self_attn = WhisperAttention()
         self.self_attn_layer_norm = nn.LayerNorm(64)
-        self.activation_fn = nn.GELU()
+        self.activation_fn = GELUActivation()
         self.fc1 = nn.Linear(64, 128)
         self.fc2 = nn.Linear(128, 64)
         self.final_layer_norm = nn.LayerNorm(64)
@@ -102,7 +107,7 @@ class WhisperDecoderLayer(nn.Module):
     def __init__(self):
         super().__init__()
         self.self_attn = WhisperAttention(is_causal=True)
-        self.activation_fn = nn.GELU()
+        self.activation_fn = GELUActivation()
         self.self_attn_layer_norm = nn.LayerNorm(64)
         self.encoder_attn = WhisperAttention()
         self.encoder_attn_layer_norm = nn.LayerNorm(64)
