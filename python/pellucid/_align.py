@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._pellucid import Error
-from ._program import Path, _as_path, options_of, rows_of, run
+from ._program import Path, options_of, paths_of_two, rows_of, run
 from ._result import Result
 
 
@@ -93,7 +93,7 @@ def align(a: Any, b: Any, *, output: Path | None = None, values: bool = True, ro
         insecure: of addresses: http:// is allowed, too
     """
     with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
-        paths = [_as_path(x, os.path.join(folder, f"{name}.json")) for name, x in (("a", a), ("b", b))]
+        paths = paths_of_two(folder, a, b)
         made = os.path.join(folder, "map.py") if output is None else os.fspath(output)
         options = options_of(no_values=not values, root=list(root), python=python, set=set, memory=memory,
                              insecure=insecure)

@@ -161,7 +161,7 @@ def _checked(number: int, metadata: dict[str, Any], payload: list[str], size: in
 # ---- what a log tells ----
 
 class TraceSession(Session):
-    """A session that is told by a log what it would have seen."""
+    """A session made from a log instead of from what it saw itself."""
 
     has_sources = False
 

@@ -206,6 +206,11 @@ class Comparison(Result):
         return self._text
 
 
+def paths_of_two(folder: str, a: Any, b: Any) -> list[str]:
+    """Of two models for the program; what is no path is written into the folder."""
+    return [_as_path(x, os.path.join(folder, f"{name}.json")) for name, x in (("a", a), ("b", b))]
+
+
 def compare(a: Any, b: Any, *, ignore_dtype: bool = False, root: Iterable[Path] = (), python: Path | None = None,
             set: Mapping[str, Any] | None = None, memory: int | None = None, insecure: bool = False) -> Comparison:
     """Whether this checkpoint fits this model: tensors that are missing, extra, or of other shape or dtype.
@@ -221,7 +226,7 @@ def compare(a: Any, b: Any, *, ignore_dtype: bool = False, root: Iterable[Path] 
         insecure: of addresses: http:// is allowed, too
     """
     with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
-        paths = [_as_path(x, os.path.join(folder, f"{name}.json")) for name, x in (("a", a), ("b", b))]
+        paths = paths_of_two(folder, a, b)
         arguments = [*options_of(ignore_dtype=ignore_dtype, root=list(root), python=python, set=set, memory=memory,
                                  insecure=insecure), "--", *paths]
         rows = rows_of(run("compare", "--json", *arguments)[1])

@@ -236,3 +236,10 @@ bool pel_is_below(const pel_log *log, pel_id activation, pel_id above) {
     while (activation > above) activation = log->activations.at[activation].parent;
     return activation == above;
 }
+
+bool pel_is_field(const pel_log *log, pel_name name) {
+    for (pel_id i = 1; i < log->classes.n; i++)
+        for (uint32_t k = 0; k < log->classes.at[i].fields.n; k++)
+            if (log->classes.at[i].fields.at[k] == name) return true;
+    return false;
+}

@@ -277,6 +277,7 @@ const char *pel_value_kind_name(pel_value_kind kind);
 /* The class of a module, an object, a named tuple, a dict of a class of its own; 0 for other values. */
 pel_id pel_class_with_attributes(const pel_log *log, pel_id value);
 /* The value of a module's attribute, 0 if it has none of that name. Parameters, buffers and children don't count. */
+bool pel_is_field(const pel_log *log, pel_name name); /* of a record of any class */
 pel_id pel_module_attribute(const pel_log *log, pel_id module, pel_name name);
 pel_id pel_child_named(const pel_log_module *row, const char *name); /* 0 if there is none */
 /* Whether two values are the same plain value: equal constants, tuples of equal items, the same class ... */

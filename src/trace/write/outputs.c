@@ -14,13 +14,6 @@ typedef struct search {
     pel_map bound; /* names that hold one there */
 } search;
 
-static bool is_field(const pel_log *log, pel_name name) {
-    for (pel_id i = 1; i < log->classes.n; i++)
-        for (uint32_t k = 0; k < log->classes.at[i].fields.n; k++)
-            if (log->classes.at[i].fields.at[k] == name) return true;
-    return false;
-}
-
 /* self.encoder(output), outputs.append(output), Output(output): not values.update(output), which asks for its keys. */
 static bool is_ours(const pel_synth *s, const pel_node *callee) {
     static const char *const keepers[] = { "append", "insert", "add" };
@@ -54,7 +47,7 @@ static bool is_plain_use(const search *look, const pel_node *output) {
     const pel_node *parent = look->parent;
     if (!parent) return true;
     switch ((int)parent->kind) {
-    case PEL_Attribute: return is_field(look->s->log, parent->Attribute.attr);
+    case PEL_Attribute: return pel_is_field(look->s->log, parent->Attribute.attr);
     case PEL_Assign: return has_plain_targets(parent);
     case PEL_Call: return parent->Call.func == output || is_ours(look->s, parent->Call.func);
     case PEL_IfExp: return parent->IfExp.test != output;

@@ -47,20 +47,13 @@ typedef struct search {
     bool found;
 } search;
 
-static bool is_field(const pel_log *log, pel_name name) {
-    for (pel_id i = 1; i < log->classes.n; i++)
-        for (uint32_t k = 0; k < log->classes.at[i].fields.n; k++)
-            if (log->classes.at[i].fields.at[k] == name) return true;
-    return false;
-}
-
 static void see_attribute_set(void *arg, pel_node **slot) {
     search *look = arg;
     const pel_node *node = *slot;
     if (node->kind == PEL_Attribute && node->Attribute.ctx == PEL_Store) {
         const pel_node *of = node->Attribute.value;
         bool is_own = of->kind == PEL_Name && of->Name.id == look->self;
-        look->found |= !is_own && is_field(look->s->log, node->Attribute.attr);
+        look->found |= !is_own && pel_is_field(look->s->log, node->Attribute.attr);
     }
     pel_each_part(look->s, *slot, see_attribute_set, arg);
 }
